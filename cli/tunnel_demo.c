@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+
+#include "cli/tunnel_modes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gnutls/crypto.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/units.h"
+#include "lib/net/listen.h"
+#include "lib/net/resolve.h"
+#include "lib/relay/tunnel.h"
+
+#define DEMO_BYTES (64u << 20)
+#define DEMO_CHUNK (128u << 10)
+#define DEMO_CONNS 2 /* the second one resumes the first one's session */
+
+/* Three parts, each on its own thread: an echo service, a tunnel with tls: in
+ * front of it, and a tunnel with tls: towards that. The main thread is the user. */
+struct demo {
+	struct listener echo;
+	struct addr echo_addr, any, server_addr, client_addr;
+	struct tls_config *server_tls, *client_tls;
+	struct tunnel *server, *client;
+	pthread_t echo_thread, server_thread, client_thread, send_thread;
+	bool echo_on, server_on, client_on;
+	int user; /* the connection in use */
+	unsigned char digest_sent[32], digest_got[32];
+	int send_errno;
+};
+
+static int write_all(int fd, const unsigned char *p, size_t n)
+{
+	while (n) {
+		ssize_t r = send(fd, p, n, MSG_NOSIGNAL);
+
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r < 0)
+			return -1;
+		p += r;
+		n -= (size_t)r;
+	}
+	return 0;
+}
+
+/* --- the echo service ---------------------------------------------------------- */
+
+static void echo_one(int fd)
+{
+	unsigned char *p = malloc(DEMO_CHUNK);
+	ssize_t n;
+
+	while (p && (n = recv(fd, p, DEMO_CHUNK, 0)) > 0)
+		if (write_all(fd, p, (size_t)n) < 0)
+			break;
+	free(p);
+	close(fd);
+}
+
+static void *echo_run(void *arg)
+{
+	struct demo *d = arg;
+	int i, fd;
+
+	for (i = 0; i < DEMO_CONNS; i++) {
+		fd = accept(d->echo.fd[0], NULL, NULL);
+		if (fd < 0)
+			break;
+		echo_one(fd);
+	}
+	return NULL;
+}
+
+/* --- the tunnels ------------------------------------------------------------------ */
+
+static void *tunnel_thread(void *arg)
+{
+	struct err e;
+
+	tunnel_run(arg, &e);
+	return NULL;
+}
+
+static int own_address(const struct listener *l, struct addr *out, struct err *e)
+{
+	char name[ADDR_TEXT_SIZE];
+
+	return addr_parse(out, listen_name(l, 0, name), ADDR_TARGET, e);
+}
+
+static struct tunnel *open_tunnel(const struct addr *listen, const struct addr *target, struct tls_config *front,
+	struct tls_config *back, unsigned threads, struct err *e)
+{
+	struct tunnel_options o = {
+		.listen = listen,
+		.targets = target,
+		.n_targets = 1,
+		.front_tls = front,
+		.back_tls = back,
+		.handshake_timeout_ms = 10000,
+		.connect_timeout_ms = 10000,
+		.drain_ms = 5000,
+		.threads = threads,
+	};
+
+	return tunnel_open(&o, e);
+}
+
+static int make_tls(struct demo *d, char pin[CERT_PIN_TEXT], struct err *e)
+{
+	const char *pins[] = { pin };
+	struct tls_options server = { .role = TLS_SERVER, .min_version = 12, .max_version = 13, .tickets = 2 };
+	struct tls_options client = { .role = TLS_CLIENT, .min_version = 12, .max_version = 13, .pins = { pins, 1 } };
+
+	d->server_tls = config_new(&server, e);
+	if (!d->server_tls)
+		return -1;
+	cert_pin_format(config_ephemeral_pin(d->server_tls), pin);
+	d->client_tls = config_new(&client, e);
+	return d->client_tls ? 0 : -1;
+}
+
+static int start_thread(pthread_t *t, bool *on, void *(*fn)(void *), void *arg, struct err *e)
+{
+	int r = pthread_create(t, NULL, fn, arg);
+
+	if (r)
+		return err_sys(e, ERR_RUNTIME, r, "cannot start a thread");
+	*on = true;
+	return 0;
+}
+
+static int start(struct demo *d, unsigned threads, struct err *e)
+{
+	char pin[CERT_PIN_TEXT], a[ADDR_TEXT_SIZE], b[ADDR_TEXT_SIZE];
+
+	if (addr_parse(&d->any, "127.0.0.1:0", ADDR_LISTEN, e) < 0 || listen_open(&d->echo, &d->any, 16, e) < 0 ||
+		own_address(&d->echo, &d->echo_addr, e) < 0)
+		return -1;
+	fcntl(d->echo.fd[0], F_SETFL, fcntl(d->echo.fd[0], F_GETFL) & ~O_NONBLOCK);
+	if (start_thread(&d->echo_thread, &d->echo_on, echo_run, d, e) < 0 || make_tls(d, pin, e) < 0)
+		return -1;
+	d->server = open_tunnel(&d->any, &d->echo_addr, d->server_tls, NULL, threads, e);
+	if (!d->server || own_address(tunnel_listener(d->server), &d->server_addr, e) < 0)
+		return -1;
+	d->client = open_tunnel(&d->any, &d->server_addr, NULL, d->client_tls, threads, e);
+	if (!d->client || own_address(tunnel_listener(d->client), &d->client_addr, e) < 0)
+		return -1;
+	printf("service  echo on %s\n", addr_format(&d->echo_addr, a));
+	printf("server   tlskit tunnel tls:%s %s\n", addr_format(&d->server_addr, a), addr_format(&d->echo_addr, b));
+	printf("client   tlskit tunnel %s tls:%s \\\n           --pin %s\n", addr_format(&d->client_addr, a),
+		addr_format(&d->server_addr, b), pin);
+	fflush(stdout);
+	if (start_thread(&d->server_thread, &d->server_on, tunnel_thread, d->server, e) < 0 ||
+		start_thread(&d->client_thread, &d->client_on, tunnel_thread, d->client, e) < 0)
+		return -1;
+	return 0;
+}
+
+static void stop(struct demo *d)
+{
+	if (d->client_on) {
+		tunnel_stop(d->client);
+		pthread_join(d->client_thread, NULL);
+	}
+	if (d->server_on) {
+		tunnel_stop(d->server);
+		pthread_join(d->server_thread, NULL);
+	}
+	if (d->echo_on) {
+		shutdown(d->echo.fd[0], SHUT_RDWR); /* ends an accept that nobody will serve */
+		pthread_join(d->echo_thread, NULL);
+	}
+	listen_close(&d->echo);
+	tunnel_free(d->client);
+	tunnel_free(d->server);
+	config_unref(d->client_tls);
+	config_unref(d->server_tls);
+}
+
+/* --- the user --------------------------------------------------------------------- */
+
+static void *send_run(void *arg)
+{
+	struct demo *d = arg;
+	unsigned char *p = malloc(DEMO_CHUNK);
+	gnutls_hash_hd_t hash;
+	size_t left;
+
+	if (!p || gnutls_hash_init(&hash, GNUTLS_DIG_SHA256) < 0) {
+		free(p);
+		shutdown(d->user, SHUT_RDWR);
+		return NULL;
+	}
+	for (left = DEMO_BYTES; left && !d->send_errno; left -= DEMO_CHUNK) {
+		gnutls_rnd(GNUTLS_RND_NONCE, p, DEMO_CHUNK);
+		gnutls_hash(hash, p, DEMO_CHUNK);
+		if (write_all(d->user, p, DEMO_CHUNK) < 0)
+			d->send_errno = errno;
+	}
+	gnutls_hash_deinit(hash, d->digest_sent);
+	shutdown(d->user, SHUT_WR);
+	free(p);
+	return NULL;
+}
+
+static uint64_t receive(struct demo *d)
+{
+	unsigned char *p = malloc(DEMO_CHUNK);
+	gnutls_hash_hd_t hash;
+	uint64_t total = 0;
+	ssize_t n;
+
+	if (!p || gnutls_hash_init(&hash, GNUTLS_DIG_SHA256) < 0) {
+		free(p);
+		return 0;
+	}
+	while ((n = recv(d->user, p, DEMO_CHUNK, 0)) > 0 || (n < 0 && errno == EINTR)) {
+		if (n < 0)
+			continue;
+		gnutls_hash(hash, p, (size_t)n);
+		total += (uint64_t)n;
+	}
+	gnutls_hash_deinit(hash, d->digest_got);
+	free(p);
+	return total;
+}
+
+static int carry(struct demo *d, struct err *e)
+{
+	struct resolved to;
+	uint64_t started = clock_mono_ns(), got;
+	char text[32];
+	double s;
+
+	if (!resolve_now(&d->client_addr, RESOLVE_ANY, &to))
+		return err_set(e, ERR_RUNTIME, "the client tunnel's address is no literal");
+	d->user = socket(to.at[0].sa.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (d->user < 0 || connect(d->user, (struct sockaddr *)&to.at[0].sa, to.at[0].len) < 0)
+		return err_sys(e, ERR_CONNECT, errno, "cannot connect to the client tunnel");
+	if (pthread_create(&d->send_thread, NULL, send_run, d))
+		return err_set(e, ERR_RUNTIME, "cannot start a thread");
+	got = receive(d);
+	pthread_join(d->send_thread, NULL);
+	close(d->user);
+	s = (double)(clock_mono_ns() - started) / 1e9;
+	if (got != DEMO_BYTES || memcmp(d->digest_sent, d->digest_got, sizeof(d->digest_got)) != 0)
+		return err_set(e, ERR_RUNTIME, "what came back is not what was sent: %llu of %u bytes", (unsigned long long)got,
+			DEMO_BYTES);
+	printf("carried  %s there and back in %.2f s (%.1f Gbit/s each way), SHA-256 equal\n",
+		units_bytes(got, text, sizeof(text)), s, (double)got * 8 / s / 1e9);
+	fflush(stdout);
+	return 0;
+}
+
+int tunnel_modes_demo(unsigned threads)
+{
+	struct demo d = { .user = -1 };
+	struct err e = { 0 };
+	int i, r = start(&d, threads, &e);
+
+	for (i = 0; i < DEMO_CONNS && r == 0; i++)
+		r = carry(&d, &e);
+	stop(&d);
+	if (r < 0) {
+		fprintf(stderr, "tlskit tunnel: the demo failed: %s\n", e.msg);
+		return 1;
+	}
+	printf("The lines of the log above are what each tunnel says when a connection ends.\n"
+	       "To do the same between two machines: tlskit tunnel tls::8443 127.0.0.1:PORT\n");
+	return fflush(stdout) == 0 ? 0 : 1;
+}

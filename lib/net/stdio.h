@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef TLSKIT_NET_STDIO_H
+#define TLSKIT_NET_STDIO_H
+
+#include "lib/base/err.h"
+
+/* stdin and stdout as one stream socket.
+ *
+ * Two threads copy between the descriptors and a socket pair. So files (which
+ * epoll refuses), terminals and pipes all work, and O_NONBLOCK is never set on
+ * a descriptor that other processes share. End of stdin becomes FIN on the
+ * pair; FIN towards stdout closes stdout. */
+
+struct stdio;
+
+/* in and out: usually 0 and 1. *fd is the near end, non-blocking, owned by the
+ * caller. NULL with e on failure. */
+struct stdio *stdio_open(int in, int out, int *fd, struct err *e);
+
+/* After the caller closed its end: waits until all is written to `out`.
+ * 0, or -1 (ERR_IO) when writing failed. Does not wait for `in`, whose thread
+ * may stay in read(2) until the process ends. */
+int stdio_finish(struct stdio *s, struct err *e);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef TLSKIT_RELAY_PIPE_H
+#define TLSKIT_RELAY_PIPE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/err.h"
+#include "lib/net/sock.h"
+#include "lib/tls/session.h"
+
+/* One side of a relay: a socket, with TLS on it or plain. */
+struct end {
+	struct sock sock;
+	struct session *tls; /* NULL: plain */
+	bool fin_sent; /* the relay's, for a lingering close */
+};
+
+/* One direction of a relay: from one end to the other.
+ *
+ * Bytes are held by the TLS end alone: plaintext is read into the place where
+ * it is sealed, and written from the place where it was opened. While the sink
+ * takes nothing more, nothing is read from the source. */
+struct pipe {
+	struct end *from, *to;
+	uint64_t bytes; /* of plaintext that `to` has taken */
+	bool ended; /* `from` will say no more (FIN or close_notify) */
+	bool done; /* and `to` was told so, after all there was */
+	bool broken; /* `to` takes no more: what `from` still says is lost */
+};
+
+enum pipe_status {
+	PIPE_WAIT, /* for the loop */
+	PIPE_MORE, /* its share of this turn is used up: call again soon */
+	PIPE_DONE,
+	PIPE_FROM_FAILED, /* e says how; all that came before it was passed on */
+	PIPE_TO_FAILED, /* e says how */
+};
+
+/* Moves what can be moved now. After PIPE_DONE or PIPE_TO_FAILED it must not be
+ * called again; after PIPE_FROM_FAILED only with `ended` set, which takes the
+ * failure for an end. */
+enum pipe_status pipe_run(struct pipe *p, struct err *e);
+
+#endif

@@ -1,0 +1,589 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+
+#include "lib/relay/relay.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/units.h"
+#include "lib/net/dial.h"
+#include "lib/relay/pipe.h"
+
+#define DOWN_FOR_NS     (5 * NS_PER_S) /* a target that failed comes last for so long */
+#define CLOSING_TICK_MS 20
+#define CLOSING_MS      2000 /* without progress */
+
+enum relay_state {
+	FRONT_HANDSHAKE,
+	DIALING,
+	BACK_HANDSHAKE,
+	FLOW,
+	CLOSING, /* it is over, and the sides are being told */
+};
+
+struct relay {
+	struct relay_group *group;
+	struct relay *next, **prev;
+	enum relay_state state;
+	struct end front, back;
+	struct loop_watch *front_watch, *back_watch;
+	struct pipe up, down; /* front to back, back to front */
+	struct loop_timer *timer; /* of the state */
+	struct loop_task again; /* a share of a turn was used up */
+	struct dial *dial;
+	struct relay_target *target; /* the one in use or tried */
+	uint64_t tried; /* bit n: target n was tried */
+	uint64_t started_ns, active_ns; /* active: bytes moved last */
+	uint64_t seen_bytes;
+	const char *stage; /* where it failed; NULL: it went well */
+	bool front_authenticated;
+	struct err why;
+	struct session_info info;
+	bool has_info;
+	uint64_t closing_ns; /* progress was seen last */
+	size_t unsent;
+	char peer[];
+};
+
+static void dial_next(struct relay *r);
+
+/* --- the end ------------------------------------------------------------------ */
+
+static void report(struct relay *r)
+{
+	struct relay_report rep = {
+		.peer = r->peer,
+		.target = r->target ? r->target->name : NULL,
+		.to_target_bytes = r->up.bytes,
+		.to_peer_bytes = r->down.bytes,
+		.duration_ns = clock_mono_ns() - r->started_ns,
+		.info = r->has_info ? &r->info : NULL,
+		.front_authenticated = r->front_authenticated,
+		.stage = r->stage,
+		.why = &r->why,
+	};
+
+	r->group->on_end(r->group, &rep);
+}
+
+static void end_free(struct end *e, struct loop_watch **watch)
+{
+	loop_watch_free(*watch);
+	*watch = NULL;
+	session_free(e->tls);
+	e->tls = NULL;
+	sock_close(&e->sock, false);
+}
+
+/* The one way out. */
+static void drop(struct relay *r)
+{
+	loop_defer_cancel(r->group->loop, &r->again);
+	loop_timer_free(r->timer);
+	dial_cancel(r->dial);
+	end_free(&r->front, &r->front_watch);
+	end_free(&r->back, &r->back_watch);
+	*r->prev = r->next;
+	if (r->next)
+		r->next->prev = r->prev;
+	report(r);
+	free(r);
+}
+
+/* Takes the TLS facts down while there is a session to ask. */
+static void note_info(struct relay *r)
+{
+	const struct session *s = r->front.tls ? r->front.tls : r->back.tls;
+
+	if (r->has_info || !s)
+		return;
+	session_info(s, &r->info);
+	r->has_info = r->info.version != NULL;
+}
+
+/* What has to happen before a descriptor may go, after a failure. Closing a
+ * socket with unread bytes sends a reset, and a reset destroys what the other
+ * side has not read yet: an alert, or the tail of the data. So a TLS side gets
+ * its alert and FIN and is read until it ends; a plain side is reset, but once
+ * all that was given to the kernel has arrived. True: it may go now. */
+static bool end_settled(struct relay *r, struct end *e)
+{
+	unsigned char sink[4096];
+	struct err ignored;
+	long n;
+
+	if (e->sock.fd < 0 || e->sock.error)
+		return true;
+	if (!e->tls)
+		return sock_unsent(&e->sock) == 0;
+	if (session_flush(e->tls, &ignored) == SOCK_BLOCKED)
+		return false;
+	if (e->sock.error)
+		return true;
+	if (!e->fin_sent) {
+		e->fin_sent = true;
+		sock_shutdown_write(&e->sock);
+	}
+	while ((n = sock_read(&e->sock, sink, sizeof(sink))) > 0)
+		r->closing_ns = loop_now_ns(r->group->loop);
+	return n != SOCK_BLOCKED;
+}
+
+static void settle(struct end *e, struct loop_watch **watch)
+{
+	if (e->sock.fd < 0)
+		return;
+	loop_watch_free(*watch);
+	*watch = NULL;
+	sock_close(&e->sock, !e->tls); /* a plain side is reset: what it has is not all */
+}
+
+static size_t unsent(const struct relay *r)
+{
+	return (r->front.tls ? 0 : sock_unsent(&r->front.sock)) + (r->back.tls ? 0 : sock_unsent(&r->back.sock));
+}
+
+static void closing_step(struct relay *r)
+{
+	bool front = end_settled(r, &r->front), back = end_settled(r, &r->back);
+	uint64_t now = loop_now_ns(r->group->loop);
+	size_t left = unsent(r);
+
+	if (left != r->unsent) {
+		r->unsent = left;
+		r->closing_ns = now;
+	}
+	if (now - r->closing_ns > CLOSING_MS * NS_PER_MS)
+		front = back = true;
+	if (front)
+		settle(&r->front, &r->front_watch);
+	if (back)
+		settle(&r->back, &r->back_watch);
+	if (front && back)
+		drop(r);
+	else
+		loop_timer_set(r->timer, CLOSING_TICK_MS);
+}
+
+/* Ends a relay whose sides have not both ended by themselves. r->why says how;
+ * stage: where it failed. */
+static void end(struct relay *r, const char *stage)
+{
+	r->stage = stage;
+	note_info(r);
+	loop_defer_cancel(r->group->loop, &r->again);
+	dial_cancel(r->dial);
+	r->dial = NULL;
+	r->state = CLOSING;
+	r->closing_ns = loop_now_ns(r->group->loop);
+	if (r->front.tls)
+		session_abort(r->front.tls);
+	if (r->back.tls)
+		session_abort(r->back.tls);
+	closing_step(r);
+}
+
+/* --- timers --------------------------------------------------------------------- */
+
+static void arm(struct relay *r, uint64_t ms)
+{
+	if (ms)
+		loop_timer_set(r->timer, ms);
+	else
+		loop_timer_cancel(r->timer);
+}
+
+static void idle_check(struct relay *r)
+{
+	uint64_t idle_ms = (loop_now_ns(r->group->loop) - r->active_ns) / NS_PER_MS;
+	uint64_t limit = r->group->setup->idle_timeout_ms;
+	char text[32];
+
+	if (idle_ms < limit) {
+		arm(r, limit - idle_ms);
+		return;
+	}
+	err_set(&r->why, ERR_TIMEOUT, "timed out: idle for %s (--idle-timeout)", units_duration(limit, text, sizeof(text)));
+	end(r, "flow");
+}
+
+static void on_timer(void *arg)
+{
+	struct relay *r = arg;
+	char text[32];
+
+	switch (r->state) {
+	case FRONT_HANDSHAKE:
+	case BACK_HANDSHAKE:
+		err_set(&r->why, ERR_TIMEOUT, "timed out: no handshake within %s (--handshake-timeout)",
+			units_duration(r->group->setup->handshake_timeout_ms, text, sizeof(text)));
+		end(r, r->state == FRONT_HANDSHAKE ? "handshake" : "target-handshake");
+		break;
+	case FLOW:
+		idle_check(r);
+		break;
+	case CLOSING:
+		closing_step(r);
+		break;
+	case DIALING: /* the dial has its own */
+		break;
+	}
+}
+
+/* --- the flow -------------------------------------------------------------------- */
+
+/* The peer ended without close_notify. Once it has had ours it may be in the
+ * right as far as it knows, as many programs are: then that is no failure to
+ * report, but the other side is told all the same that this was no clean end. */
+static bool left_after_us(const struct pipe *p, const struct pipe *other, const struct err *e)
+{
+	return e->kind == ERR_TRUNCATED && p->from->tls && other->done;
+}
+
+static void say(struct relay *r, const struct pipe *p, bool from, const struct err *e)
+{
+	const char *who = (p == &r->up) == from ? "the peer" : "the target";
+
+	if (r->why.kind == ERR_NONE) /* the first is the cause, what follows from it is not */
+		err_set(&r->why, e->kind, "%s %s: %s", from ? "from" : "to", who, e->msg);
+}
+
+/* True when the relay lives on. */
+static bool run_pipe(struct relay *r, struct pipe *p, const struct pipe *other)
+{
+	struct err e = { 0 };
+
+	if (p->done || p->broken)
+		return true;
+	switch (pipe_run(p, &e)) {
+	case PIPE_WAIT:
+	case PIPE_DONE:
+		return true;
+	case PIPE_MORE:
+		loop_defer(r->group->loop, &r->again);
+		return true;
+	case PIPE_TO_FAILED:
+		say(r, p, false, &e);
+		p->broken = true;
+		if (e.kind == ERR_IO)
+			return true; /* what that side said before it went is still to be passed on */
+		break;
+	case PIPE_FROM_FAILED:
+		if (e.kind == ERR_TRUNCATED && r->group->setup->allow_truncation) {
+			p->ended = true;
+			return run_pipe(r, p, other);
+		}
+		if (left_after_us(p, other, &e)) {
+			err_set(&r->why, ERR_NONE, "both sides ended; the last one without close_notify");
+			end(r, NULL);
+			return false;
+		}
+		say(r, p, true, &e);
+		break;
+	}
+	end(r, "flow");
+	return false;
+}
+
+static void run_flow(struct relay *r)
+{
+	bool up, down;
+
+	if (!run_pipe(r, &r->up, &r->down) || !run_pipe(r, &r->down, &r->up))
+		return;
+	if (r->up.bytes + r->down.bytes != r->seen_bytes) {
+		r->seen_bytes = r->up.bytes + r->down.bytes;
+		r->active_ns = loop_now_ns(r->group->loop);
+	}
+	up = r->up.done || r->up.broken;
+	down = r->down.done || r->down.broken;
+	if (!up || !down)
+		return;
+	if (r->up.broken || r->down.broken) {
+		end(r, "flow");
+		return;
+	}
+	err_set(&r->why, ERR_NONE, "both sides ended");
+	note_info(r);
+	drop(r);
+}
+
+static void run_again(void *arg)
+{
+	run_flow(arg);
+}
+
+static void start_flow(struct relay *r)
+{
+	r->state = FLOW;
+	note_info(r);
+	r->up = (struct pipe){ .from = &r->front, .to = &r->back };
+	r->down = (struct pipe){ .from = &r->back, .to = &r->front };
+	r->active_ns = loop_now_ns(r->group->loop);
+	arm(r, r->group->setup->idle_timeout_ms);
+	run_flow(r);
+}
+
+/* --- the back -------------------------------------------------------------------- */
+
+static void on_ready(struct relay *r);
+
+static void on_back(void *arg, unsigned ready)
+{
+	struct relay *r = arg;
+
+	r->back.sock.readable |= (ready & LOOP_READ) != 0;
+	r->back.sock.writable |= (ready & LOOP_WRITE) != 0;
+	on_ready(r);
+}
+
+static bool targets_left(const struct relay *r)
+{
+	unsigned n = r->group->setup->n_targets;
+
+	return r->tried != (n == 64 ? ~0ULL : (1ULL << n) - 1);
+}
+
+static void target_failed(struct relay *r, const char *stage)
+{
+	struct err ignored;
+
+	atomic_store_explicit(&r->target->down_until_ns, loop_now_ns(r->group->loop) + DOWN_FOR_NS, memory_order_relaxed);
+	if (!targets_left(r)) {
+		end(r, stage);
+		return;
+	}
+	if (r->back.tls)
+		session_flush(r->back.tls, &ignored); /* its alert, as far as it goes */
+	end_free(&r->back, &r->back_watch);
+	dial_next(r);
+}
+
+static void back_handshake(struct relay *r)
+{
+	int n = session_handshake(r->back.tls, &r->why);
+
+	if (n == SOCK_FAILED)
+		target_failed(r, "target-handshake");
+	else if (n == 0)
+		start_flow(r);
+}
+
+static void back_connected(struct relay *r, int fd)
+{
+	struct relay_group *g = r->group;
+
+	sock_init(&r->back.sock, fd);
+	r->back.sock.readable = false; /* the watch tells */
+	r->back_watch = loop_watch_new(g->loop, fd, on_back, r, &r->why);
+	if (r->back_watch && g->setup->back_tls) {
+		r->back.tls = session_new(g->setup->back_tls, &r->back.sock, g->pool, &r->target->peer, &r->why);
+		if (r->back.tls) {
+			r->state = BACK_HANDSHAKE;
+			arm(r, g->setup->handshake_timeout_ms);
+			back_handshake(r);
+			return;
+		}
+	} else if (r->back_watch) {
+		start_flow(r);
+		return;
+	}
+	end(r, "connect");
+}
+
+static void on_dialed(void *arg, int fd, const struct sockaddr *sa, socklen_t len, const struct err *e)
+{
+	struct relay *r = arg;
+
+	(void)sa, (void)len;
+	r->dial = NULL;
+	if (fd < 0) {
+		r->why = *e;
+		target_failed(r, "connect");
+		return;
+	}
+	atomic_store_explicit(&r->target->down_until_ns, 0, memory_order_relaxed);
+	back_connected(r, fd);
+}
+
+/* The next target, from `start` on around; those that failed lately come last. */
+static unsigned choose(struct relay *r, unsigned start)
+{
+	struct relay_setup *s = r->group->setup;
+	uint64_t now = loop_now_ns(r->group->loop);
+	unsigned pass, i, k;
+
+	for (pass = 0; pass < 2; pass++)
+		for (i = 0; i < s->n_targets; i++) {
+			k = (start + i) % s->n_targets;
+			if (r->tried & (1ULL << k))
+				continue;
+			if (pass || atomic_load_explicit(&s->targets[k].down_until_ns, memory_order_relaxed) <= now)
+				return k;
+		}
+	return start;
+}
+
+static void dial_next(struct relay *r)
+{
+	struct relay_group *g = r->group;
+	struct dial_options o = { .timeout_ms = g->setup->connect_timeout_ms };
+	unsigned start = 0, k;
+	int fd;
+
+	r->state = DIALING;
+	r->why.kind = ERR_NONE;
+	loop_timer_cancel(r->timer);
+	if (g->setup->balance == RELAY_ROUNDROBIN)
+		start = atomic_fetch_add_explicit(&g->setup->turn, 1, memory_order_relaxed) % g->setup->n_targets;
+	k = choose(r, start);
+	r->tried |= 1ULL << k;
+	r->target = &g->setup->targets[k];
+	if (r->target->addr.kind == ADDR_STDIO) {
+		fd = g->stdio_fd;
+		g->stdio_fd = -1;
+		back_connected(r, fd);
+		return;
+	}
+	r->dial = dial_start(g->loop, &r->target->addr, &o, on_dialed, r, &r->why);
+	if (!r->dial)
+		end(r, "connect");
+}
+
+/* --- the front --------------------------------------------------------------------- */
+
+static void front_handshake(struct relay *r)
+{
+	int n = session_handshake(r->front.tls, &r->why);
+
+	if (n == SOCK_FAILED) {
+		end(r, "handshake");
+	} else if (n == 0) {
+		r->front_authenticated = true;
+		dial_next(r);
+	}
+}
+
+static void on_ready(struct relay *r)
+{
+	switch (r->state) {
+	case FRONT_HANDSHAKE:
+		front_handshake(r);
+		break;
+	case BACK_HANDSHAKE:
+		back_handshake(r);
+		break;
+	case FLOW:
+		run_flow(r);
+		break;
+	case CLOSING:
+		closing_step(r);
+		break;
+	case DIALING: /* kept for the flow */
+		break;
+	}
+}
+
+static void on_front(void *arg, unsigned ready)
+{
+	struct relay *r = arg;
+
+	r->front.sock.readable |= (ready & LOOP_READ) != 0;
+	r->front.sock.writable |= (ready & LOOP_WRITE) != 0;
+	if (r->state != BACK_HANDSHAKE)
+		on_ready(r);
+}
+
+static int open_front(struct relay *r, int fd)
+{
+	struct relay_group *g = r->group;
+
+	sock_init(&r->front.sock, fd);
+	r->front.sock.readable = false; /* the watch tells, and saves a call that finds nothing */
+	r->timer = loop_timer_new(g->loop, on_timer, r);
+	if (!r->timer)
+		return err_set(&r->why, ERR_RUNTIME, "no memory");
+	r->front_watch = loop_watch_new(g->loop, fd, on_front, r, &r->why);
+	if (!r->front_watch)
+		return -1;
+	if (!g->setup->front_tls)
+		return 0;
+	r->front.tls = session_new(g->setup->front_tls, &r->front.sock, g->pool, NULL, &r->why);
+	return r->front.tls ? 0 : -1;
+}
+
+static void refuse_start(struct relay_group *g, int fd, const char *peer)
+{
+	struct err e = { .kind = ERR_RUNTIME, .msg = "no memory" };
+	struct relay_report rep = { .peer = peer, .stage = "handshake", .why = &e };
+	struct sock s = { .fd = fd };
+
+	sock_close(&s, true);
+	g->on_end(g, &rep);
+}
+
+void relay_start(struct relay_group *g, int fd, const char *peer)
+{
+	size_t n = strlen(peer) + 1;
+	struct relay *r = calloc(1, sizeof(*r) + n);
+
+	if (!r) {
+		refuse_start(g, fd, peer);
+		return;
+	}
+	memcpy(r->peer, peer, n);
+	r->group = g;
+	r->started_ns = clock_mono_ns();
+	r->again.fn = run_again;
+	r->again.arg = r;
+	r->back.sock.fd = -1;
+	r->next = g->first;
+	r->prev = &g->first;
+	if (r->next)
+		r->next->prev = &r->next;
+	g->first = r;
+	if (open_front(r, fd) < 0) {
+		r->stage = "handshake";
+		drop(r);
+	} else if (r->front.tls) {
+		r->state = FRONT_HANDSHAKE;
+		arm(r, g->setup->handshake_timeout_ms);
+	} else {
+		dial_next(r);
+	}
+}
+
+static void abort_end(struct end *e)
+{
+	struct err ignored;
+
+	if (e->tls) {
+		session_abort(e->tls);
+		session_flush(e->tls, &ignored);
+	} else {
+		sock_close(&e->sock, true);
+	}
+}
+
+void relay_abort_all(struct relay_group *g)
+{
+	struct relay *r, *next;
+
+	for (r = g->first; r; r = next) {
+		next = r->next;
+		if (r->state != CLOSING) {
+			r->why.kind = ERR_NONE;
+			err_set(&r->why, ERR_TIMEOUT, "ended by the shutdown (--drain)");
+			r->stage = "drain";
+			note_info(r);
+		}
+		loop_watch_free(r->front_watch);
+		loop_watch_free(r->back_watch);
+		r->front_watch = r->back_watch = NULL;
+		abort_end(&r->front);
+		abort_end(&r->back);
+		drop(r);
+	}
+}

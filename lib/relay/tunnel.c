@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+
+#include "lib/relay/tunnel.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/log.h"
+#include "lib/net/limit.h"
+#include "lib/net/service.h"
+#include "lib/net/sock.h"
+#include "lib/net/stdio.h"
+#include "lib/relay/report.h"
+#include "lib/relay/worker.h"
+
+#define BACKLOG         4096 /* the kernel cuts it to its own limit */
+#define ACCEPTS_A_TURN  64
+#define PAUSE_MS        200 /* after descriptors ran out */
+#define FILES_RESERVED  64 /* log, libraries, listeners, resolver */
+#define TICKETS_KEPT    32 /* a target */
+#define LOG_FLUSH_MS    10000
+#define CONNS_MIN       8
+
+struct tunnel {
+	struct relay_setup setup;
+	struct relay_target *targets;
+	struct listener listener;
+	struct loop_watch *watches[LISTEN_MAX];
+	struct worker *workers;
+	unsigned n_workers;
+	struct stdio *stdio;
+	int stdio_fd;
+	bool single; /* one connection, then the end */
+	bool single_taken;
+	bool signals;
+	uint64_t max_conns, drain_ms;
+	atomic_ullong total; /* connections there are */
+	atomic_bool full; /* accepting waits for an end */
+	bool backing_off; /* accepting waits for descriptors */
+	bool warned_full;
+	atomic_bool stopping, aborted;
+	struct loop_timer *pause_timer, *drain_timer, *log_timer;
+	struct loop_task resume_task, stop_task, ended_task, log_task;
+	atomic_bool log_armed;
+	struct err failure; /* of the single connection */
+};
+
+/* --- accepting -------------------------------------------------------------------- */
+
+static void pause_accepting(struct tunnel *t)
+{
+	bool paused = t->backing_off || atomic_load(&t->full) || (t->single && t->single_taken);
+	int i;
+
+	for (i = 0; i < t->listener.n; i++)
+		if (t->watches[i])
+			loop_watch_pause(t->watches[i], paused);
+}
+
+static void on_pause_over(void *arg)
+{
+	struct tunnel *t = arg;
+
+	t->backing_off = false;
+	pause_accepting(t);
+}
+
+static void back_off(struct tunnel *t, int eno)
+{
+	if (log_limit("accept"))
+		log_msg(LOG_WARN, "accepting waits: %s%s", strerror(eno),
+			eno == EMFILE ? " (raise the descriptor limit, or lower --max-conns)" : "");
+	t->backing_off = true;
+	pause_accepting(t);
+	loop_timer_set(t->pause_timer, PAUSE_MS);
+}
+
+static void on_resume(void *arg)
+{
+	struct tunnel *t = arg;
+
+	if (atomic_load(&t->total) >= t->max_conns)
+		return;
+	atomic_store(&t->full, false);
+	pause_accepting(t);
+}
+
+/* Beyond the limit connections wait in the backlog. */
+static bool is_full(struct tunnel *t)
+{
+	if (atomic_load(&t->total) < t->max_conns)
+		return false;
+	if (!t->warned_full) {
+		t->warned_full = true;
+		log_msg(LOG_WARN, "%llu connections (--max-conns): further ones wait", (unsigned long long)t->max_conns);
+	}
+	atomic_store(&t->full, true);
+	pause_accepting(t);
+	on_resume(t); /* one may have ended just before `full` was set */
+	return atomic_load(&t->full);
+}
+
+static struct worker *least_busy(struct tunnel *t)
+{
+	struct worker *best = &t->workers[0];
+	unsigned i, n, least = atomic_load_explicit(&best->active, memory_order_relaxed);
+
+	for (i = 1; i < t->n_workers && least; i++) {
+		n = atomic_load_explicit(&t->workers[i].active, memory_order_relaxed);
+		if (n < least) {
+			least = n;
+			best = &t->workers[i];
+		}
+	}
+	return best;
+}
+
+static void give(struct tunnel *t, int fd, const char *peer)
+{
+	struct worker *w = least_busy(t);
+
+	atomic_fetch_add(&t->total, 1);
+	atomic_fetch_add(&w->active, 1);
+	if (t->single)
+		t->single_taken = true;
+	if (worker_give(w, fd, peer, w == &t->workers[0]) < 0) {
+		atomic_fetch_sub(&w->active, 1);
+		atomic_fetch_sub(&t->total, 1);
+		close(fd);
+	}
+}
+
+static int accept_one(int fd, struct sockaddr_storage *sa, socklen_t *len)
+{
+	int got;
+
+	do {
+		*len = sizeof(*sa);
+		got = sock_accept(fd, (struct sockaddr *)sa, len);
+	} while (got < 0 && (errno == EINTR || errno == ECONNABORTED));
+	return got;
+}
+
+static void on_listen(void *arg, unsigned ready)
+{
+	struct tunnel *t = arg;
+	struct sockaddr_storage sa;
+	char peer[ADDR_TEXT_SIZE];
+	socklen_t len;
+	int i, n, fd;
+
+	(void)ready;
+	for (i = 0; i < t->listener.n; i++)
+		for (n = 0; n < ACCEPTS_A_TURN; n++) {
+			if (is_full(t) || (t->single && t->single_taken)) {
+				pause_accepting(t);
+				return;
+			}
+			fd = accept_one(t->listener.fd[i], &sa, &len);
+			if (fd < 0 && errno != EAGAIN && errno != EWOULDBLOCK) {
+				back_off(t, errno);
+				return;
+			}
+			if (fd < 0)
+				break;
+			give(t, fd, addr_format_sockaddr((struct sockaddr *)&sa, len, peer));
+		}
+}
+
+/* --- the end ------------------------------------------------------------------------- */
+
+static void close_listeners(struct tunnel *t)
+{
+	int i;
+
+	for (i = 0; i < t->listener.n; i++) {
+		loop_watch_free(t->watches[i]);
+		t->watches[i] = NULL;
+	}
+	listen_close(&t->listener);
+}
+
+static void stop_workers(struct tunnel *t)
+{
+	unsigned i;
+
+	for (i = 0; i < t->n_workers; i++)
+		worker_stop(&t->workers[i]);
+}
+
+/* Whoever sees the last connection end, on the first worker. */
+static void on_ended(void *arg)
+{
+	struct tunnel *t = arg;
+
+	if (t->single && t->single_taken)
+		atomic_store(&t->stopping, true);
+	if (atomic_load(&t->stopping) && atomic_load(&t->total) == 0)
+		stop_workers(t);
+}
+
+static void abort_workers(struct tunnel *t)
+{
+	unsigned i;
+
+	if (atomic_load(&t->total) == 0 || atomic_exchange(&t->aborted, true))
+		return;
+	for (i = 0; i < t->n_workers; i++)
+		worker_abort(&t->workers[i]);
+}
+
+static void on_drain_over(void *arg)
+{
+	struct tunnel *t = arg;
+
+	log_msg(LOG_WARN, "the drain ran out (--drain): %llu connections are cut off",
+		(unsigned long long)atomic_load(&t->total));
+	abort_workers(t);
+}
+
+static void on_stop(void *arg)
+{
+	struct tunnel *t = arg;
+
+	if (atomic_exchange(&t->stopping, true)) {
+		abort_workers(t); /* the second time: at once */
+		return;
+	}
+	if (t->signals)
+		service_notify("STOPPING=1");
+	close_listeners(t);
+	if (atomic_load(&t->total))
+		log_msg(LOG_INFO, "stopping: waiting for %llu connections", (unsigned long long)atomic_load(&t->total));
+	loop_timer_set(t->drain_timer, t->drain_ms);
+	on_ended(t);
+}
+
+void tunnel_stop(struct tunnel *t)
+{
+	loop_post(t->workers[0].loop, &t->stop_task);
+}
+
+static void on_log_timer(void *arg)
+{
+	struct tunnel *t = arg;
+
+	atomic_store(&t->log_armed, false);
+	log_limit_flush(false);
+}
+
+static void on_log_task(void *arg)
+{
+	struct tunnel *t = arg;
+
+	loop_timer_set(t->log_timer, LOG_FLUSH_MS);
+}
+
+/* On the thread of the worker whose relay ended. */
+static void on_relay_end(struct relay_group *g, const struct relay_report *r)
+{
+	struct worker *w = (struct worker *)g;
+	struct tunnel *t = w->owner;
+	bool last;
+
+	if (!report_log(r) && !atomic_exchange(&t->log_armed, true))
+		loop_post(t->workers[0].loop, &t->log_task);
+	if (t->single && r->stage)
+		t->failure = *r->why;
+	atomic_fetch_sub(&w->active, 1);
+	last = atomic_fetch_sub(&t->total, 1) == 1;
+	if (atomic_load(&t->full))
+		loop_post(t->workers[0].loop, &t->resume_task);
+	if (last && (t->single || atomic_load(&t->stopping)))
+		loop_post(t->workers[0].loop, &t->ended_task);
+}
+
+/* --- set-up ------------------------------------------------------------------------- */
+
+static int setup_target(struct relay_target *rt, const struct addr *a, const struct tunnel_options *o, struct err *e)
+{
+	const char *verify;
+
+	rt->addr = *a;
+	addr_format(a, rt->name);
+	if (!o->back_tls)
+		return 0;
+	rt->peer.sni = config_servername(o->back_tls);
+	if (!rt->peer.sni)
+		rt->peer.sni = addr_sni(&rt->addr);
+	verify = config_verify_name(o->back_tls);
+	if (!verify)
+		verify = config_servername(o->back_tls);
+	if (!verify && a->kind == ADDR_TCP)
+		verify = a->loopback ? "localhost" : rt->addr.host;
+	rt->peer.name = verify;
+	if (!verify && (config_trust(o->back_tls) == CONFIG_TRUST_CHAIN ||
+			config_trust(o->back_tls) == CONFIG_TRUST_CHAIN_AND_PIN))
+		return err_set(e, ERR_CONFIG, "target tls:%s has no name to verify: give --verify-name, or --pin alone", rt->name);
+	rt->peer.tickets = tickets_new(TICKETS_KEPT);
+	return rt->peer.tickets ? 0 : err_set(e, ERR_RUNTIME, "no memory");
+}
+
+static int setup_relays(struct tunnel *t, const struct tunnel_options *o, struct err *e)
+{
+	struct relay_setup *s = &t->setup;
+	unsigned i;
+
+	t->targets = calloc(o->n_targets, sizeof(*t->targets));
+	if (!t->targets)
+		return err_set(e, ERR_RUNTIME, "no memory");
+	s->targets = t->targets;
+	for (i = 0; i < o->n_targets; i++, s->n_targets++)
+		if (setup_target(&t->targets[i], &o->targets[i], o, e) < 0)
+			return -1;
+	s->front_tls = o->front_tls ? config_ref(o->front_tls) : NULL;
+	s->back_tls = o->back_tls ? config_ref(o->back_tls) : NULL;
+	s->balance = o->balance;
+	s->handshake_timeout_ms = o->handshake_timeout_ms;
+	s->connect_timeout_ms = o->connect_timeout_ms;
+	s->idle_timeout_ms = o->idle_timeout_ms;
+	s->allow_truncation = o->allow_truncation;
+	return 0;
+}
+
+static int setup_workers(struct tunnel *t, unsigned n, struct err *e)
+{
+	t->workers = calloc(n, sizeof(*t->workers));
+	if (!t->workers)
+		return err_set(e, ERR_RUNTIME, "no memory");
+	for (t->n_workers = 0; t->n_workers < n; t->n_workers++) {
+		struct worker *w = &t->workers[t->n_workers];
+
+		if (worker_init(w, &t->setup, e) < 0) {
+			worker_free(w);
+			return -1;
+		}
+		w->owner = t;
+		w->group.on_end = on_relay_end;
+	}
+	return 0;
+}
+
+static int setup_timers(struct tunnel *t, struct err *e)
+{
+	struct loop *l = t->workers[0].loop;
+
+	t->resume_task = (struct loop_task){ .fn = on_resume, .arg = t };
+	t->stop_task = (struct loop_task){ .fn = on_stop, .arg = t };
+	t->ended_task = (struct loop_task){ .fn = on_ended, .arg = t };
+	t->log_task = (struct loop_task){ .fn = on_log_task, .arg = t };
+	t->pause_timer = loop_timer_new(l, on_pause_over, t);
+	t->drain_timer = loop_timer_new(l, on_drain_over, t);
+	t->log_timer = loop_timer_new(l, on_log_timer, t);
+	if (!t->pause_timer || !t->drain_timer || !t->log_timer)
+		return err_set(e, ERR_RUNTIME, "no memory");
+	if (t->signals && (loop_signal(l, SIGTERM, on_stop, t, e) < 0 || loop_signal(l, SIGINT, on_stop, t, e) < 0))
+		return -1;
+	return 0;
+}
+
+static int setup_ends(struct tunnel *t, const struct tunnel_options *o, struct err *e)
+{
+	struct loop *l = t->workers[0].loop;
+	int i;
+
+	if (t->single) {
+		t->stdio = stdio_open(STDIN_FILENO, STDOUT_FILENO, &t->stdio_fd, e);
+		if (!t->stdio)
+			return -1;
+	}
+	if (o->listen->kind == ADDR_STDIO)
+		return 0;
+	if (listen_open(&t->listener, o->listen, BACKLOG, e) < 0)
+		return -1;
+	for (i = 0; i < t->listener.n; i++) {
+		t->watches[i] = loop_watch_listen(l, t->listener.fd[i], on_listen, t, e);
+		if (!t->watches[i])
+			return -1;
+	}
+	return 0;
+}
+
+static uint64_t connection_limit(uint64_t wanted)
+{
+	uint64_t files = limit_raise_files();
+	uint64_t possible = files > FILES_RESERVED + 2 * CONNS_MIN ? (files - FILES_RESERVED) / 2 : CONNS_MIN;
+
+	if (!wanted)
+		return possible;
+	if (wanted > possible)
+		log_msg(LOG_WARN, "--max-conns %llu: the descriptor limit of %llu allows about %llu",
+			(unsigned long long)wanted, (unsigned long long)files, (unsigned long long)possible);
+	return wanted;
+}
+
+struct tunnel *tunnel_open(const struct tunnel_options *o, struct err *e)
+{
+	struct tunnel *t = calloc(1, sizeof(*t));
+
+	if (!t) {
+		err_set(e, ERR_RUNTIME, "no memory");
+		return NULL;
+	}
+	t->stdio_fd = -1;
+	t->signals = o->signals;
+	t->drain_ms = o->drain_ms;
+	t->single = o->listen->kind == ADDR_STDIO || o->targets[0].kind == ADDR_STDIO;
+	t->max_conns = connection_limit(o->max_conns);
+	if (setup_relays(t, o, e) < 0 || setup_workers(t, t->single ? 1 : o->threads, e) < 0 ||
+		setup_timers(t, e) < 0 || setup_ends(t, o, e) < 0) {
+		tunnel_free(t);
+		return NULL;
+	}
+	return t;
+}
+
+void tunnel_free(struct tunnel *t)
+{
+	unsigned i;
+
+	if (!t)
+		return;
+	close_listeners(t);
+	loop_timer_free(t->pause_timer);
+	loop_timer_free(t->drain_timer);
+	loop_timer_free(t->log_timer);
+	for (i = 0; i < t->n_workers; i++)
+		worker_free(&t->workers[i]);
+	free(t->workers);
+	for (i = 0; i < t->setup.n_targets; i++)
+		tickets_free(t->targets[i].peer.tickets);
+	free(t->targets);
+	config_unref(t->setup.front_tls);
+	config_unref(t->setup.back_tls);
+	if (t->stdio_fd >= 0)
+		close(t->stdio_fd);
+	free(t);
+}
+
+const struct listener *tunnel_listener(const struct tunnel *t)
+{
+	return &t->listener;
+}
+
+/* --- running ----------------------------------------------------------------------------- */
+
+static void hand_stdio(struct tunnel *t)
+{
+	int fd = t->stdio_fd;
+
+	t->stdio_fd = -1;
+	if (t->listener.n)
+		t->workers[0].group.stdio_fd = fd; /* for the target "-" */
+	else
+		give(t, fd, "-");
+}
+
+static enum tunnel_end verdict(struct tunnel *t, struct err *e)
+{
+	bool aborted = atomic_load(&t->aborted);
+
+	if (t->single) {
+		if (!aborted && stdio_finish(t->stdio, e) < 0)
+			return TUNNEL_FAILED;
+		if (!aborted && t->failure.kind != ERR_NONE) {
+			*e = t->failure;
+			return TUNNEL_FAILED;
+		}
+	}
+	return aborted ? TUNNEL_DRAIN_OUT : TUNNEL_ENDED;
+}
+
+enum tunnel_end tunnel_run(struct tunnel *t, struct err *e)
+{
+	enum tunnel_end end;
+	unsigned i;
+	int r = 0;
+
+	for (i = 1; i < t->n_workers && r == 0; i++)
+		r = worker_start(&t->workers[i], e);
+	if (r == 0) {
+		if (t->single)
+			hand_stdio(t);
+		if (t->signals)
+			service_notify("READY=1");
+		r = loop_run(t->workers[0].loop, e);
+	}
+	for (i = 1; i < t->n_workers; i++) {
+		worker_stop(&t->workers[i]);
+		worker_join(&t->workers[i]);
+	}
+	end = r < 0 ? TUNNEL_FAILED : verdict(t, e);
+	log_limit_flush(true);
+	return end;
+}

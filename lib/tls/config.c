@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+
+#include "lib/tls/config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/tls/tls_int.h"
+#include "lib/tls/tlserr.h"
+
+#define TICKET_KEY_SIZE 64
+#define KEYLOG_LINE_MAX 512
+
+/* --- the key log -------------------------------------------------------------------- */
+
+static size_t hex(char *out, const gnutls_datum_t *d)
+{
+	static const char digits[] = "0123456789abcdef";
+	size_t i;
+
+	for (i = 0; i < d->size; i++) {
+		out[2 * i] = digits[d->data[i] >> 4];
+		out[2 * i + 1] = digits[d->data[i] & 15];
+	}
+	return 2 * (size_t)d->size;
+}
+
+/* "LABEL CLIENT_RANDOM SECRET", the NSS key log format (RFC 9850). */
+int config_keylog(gnutls_session_t gs, const char *label, const gnutls_datum_t *secret)
+{
+	struct session *s = gnutls_session_get_ptr(gs);
+	char line[KEYLOG_LINE_MAX];
+	gnutls_datum_t client, server;
+	size_t n = strlen(label);
+
+	gnutls_session_get_random(gs, &client, &server);
+	if (n + 2 * (size_t)client.size + 2 * (size_t)secret->size + 3 > sizeof(line))
+		return 0;
+	memcpy(line, label, n);
+	line[n++] = ' ';
+	n += hex(line + n, &client);
+	line[n++] = ' ';
+	n += hex(line + n, secret);
+	line[n++] = '\n';
+	/* O_APPEND: whole lines from any thread; a full disk must not end sessions */
+	(void)!write(s->config->keylog_fd, line, n);
+	gnutls_memset(line, 0, sizeof(line));
+	return 0;
+}
+
+static int open_keylog(struct tls_config *c, const char *path, struct err *e)
+{
+	c->keylog_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	if (c->keylog_fd < 0)
+		return err_sys(e, ERR_CONFIG, errno, "--keylog %s: cannot open", path);
+	if (fchmod(c->keylog_fd, 0600) < 0)
+		return err_sys(e, ERR_CONFIG, errno, "--keylog %s: cannot set mode 0600", path);
+	return 0;
+}
+
+/* --- credentials --------------------------------------------------------------------- */
+
+static int load_certs(struct tls_config *c, const struct tls_options *o, struct err *e)
+{
+	size_t i;
+
+	if (o->keys.n > o->certs.n)
+		return err_set(e, ERR_CONFIG, "--key %s: there is no --cert for it", o->keys.v[o->certs.n]);
+	for (i = 0; i < o->certs.n; i++)
+		if (cert_load(c->cert, o->certs.v[i], i < o->keys.n ? o->keys.v[i] : NULL, e) < 0)
+			return -1;
+	if (c->role == TLS_SERVER && !o->certs.n && !o->psk_file) {
+		c->has_ephemeral = true;
+		return cert_ephemeral(c->cert, o->cert_dir, c->ephemeral_pin, e);
+	}
+	return 0;
+}
+
+static int load_ca(struct tls_config *c, const char *option, const char *path, struct err *e)
+{
+	gnutls_datum_t d;
+	int r;
+
+	if (cert_read_file(option, path, &d, e) < 0)
+		return -1;
+	r = gnutls_certificate_set_x509_trust_mem(c->cert, &d,
+		memmem(d.data, d.size, "-----BEGIN", 10) ? GNUTLS_X509_FMT_PEM : GNUTLS_X509_FMT_DER);
+	gnutls_free(d.data);
+	if (r < 0 && r != GNUTLS_E_NO_CERTIFICATE_FOUND)
+		return tlserr_set(e, ERR_CONFIG, r, "%s %s", option, path);
+	if (r <= 0)
+		return err_set(e, ERR_CONFIG, "%s %s: no certificate in this file", option, path);
+	return 0;
+}
+
+static int load_crl(struct tls_config *c, const char *path, struct err *e)
+{
+	gnutls_datum_t d;
+	int r;
+
+	if (cert_read_file("--crl", path, &d, e) < 0)
+		return -1;
+	r = gnutls_certificate_set_x509_crl_mem(c->cert, &d,
+		memmem(d.data, d.size, "-----BEGIN", 10) ? GNUTLS_X509_FMT_PEM : GNUTLS_X509_FMT_DER);
+	gnutls_free(d.data);
+	if (r < 0)
+		return tlserr_set(e, ERR_CONFIG, r, "--crl %s", path);
+	return r ? 0 : err_set(e, ERR_CONFIG, "--crl %s: no revocation list of a trusted CA in this file", path);
+}
+
+static int load_pins(struct tls_config *c, const struct names_list *pins, struct err *e)
+{
+	size_t i;
+
+	if (!pins->n)
+		return 0;
+	c->pins = calloc(pins->n, sizeof(*c->pins));
+	if (!c->pins)
+		return err_set(e, ERR_RUNTIME, "no memory");
+	for (i = 0; i < pins->n; i++)
+		if (cert_pin_parse("--pin", pins->v[i], c->pins[i], e) < 0)
+			return -1;
+	c->n_pins = pins->n;
+	return 0;
+}
+
+/* --- pre-shared keys ------------------------------------------------------------------ */
+
+static int find_psk(gnutls_session_t gs, const gnutls_datum_t *identity, gnutls_datum_t *key)
+{
+	struct session *s = gnutls_session_get_ptr(gs);
+	const gnutls_datum_t *found = psk_find(s->config->psk, identity->data, identity->size);
+
+	if (!found)
+		return -1;
+	key->data = gnutls_malloc(found->size);
+	if (!key->data)
+		return -1;
+	memcpy(key->data, found->data, found->size);
+	key->size = found->size;
+	return 0;
+}
+
+static int setup_psk_server(struct tls_config *c, struct err *e)
+{
+	if (gnutls_psk_allocate_server_credentials(&c->psk_server) < 0)
+		return err_set(e, ERR_RUNTIME, "no memory");
+	gnutls_psk_set_server_credentials_function2(c->psk_server, find_psk);
+	/* for TLS 1.2 clients without RFC 7919 */
+	gnutls_psk_set_server_known_dh_params(c->psk_server, GNUTLS_SEC_PARAM_HIGH);
+	return 0;
+}
+
+static int setup_psk_client(struct tls_config *c, const char *wanted, struct err *e)
+{
+	const char *identity = wanted;
+	const gnutls_datum_t *key;
+	int r;
+
+	key = wanted ? psk_find(c->psk, wanted, strlen(wanted)) : psk_first(c->psk, &identity);
+	if (!key)
+		return err_set(e, ERR_CONFIG, "--psk-identity \"%.80s\": not in the --psk-file", wanted);
+	if (gnutls_psk_allocate_client_credentials(&c->psk_client) < 0)
+		return err_set(e, ERR_RUNTIME, "no memory");
+	r = gnutls_psk_set_client_credentials(c->psk_client, identity, key, GNUTLS_PSK_KEY_RAW);
+	return r < 0 ? tlserr_set(e, ERR_RUNTIME, r, "--psk-file") : 0;
+}
+
+static int setup_psk(struct tls_config *c, const struct tls_options *o, struct err *e)
+{
+	if (!o->psk_file)
+		return o->psk_identity ? err_set(e, ERR_CONFIG, "--psk-identity needs --psk-file") : 0;
+	c->psk = psk_load(o->psk_file, e);
+	if (!c->psk)
+		return -1;
+	return c->role == TLS_SERVER ? setup_psk_server(c, e) : setup_psk_client(c, o->psk_identity, e);
+}
+
+/* --- the two roles ---------------------------------------------------------------------- */
+
+static enum config_trust choose_trust(const struct tls_options *o)
+{
+	if (o->insecure_no_verify)
+		return CONFIG_TRUST_NONE;
+	if (o->ca && o->pins.n)
+		return CONFIG_TRUST_CHAIN_AND_PIN;
+	if (o->pins.n)
+		return CONFIG_TRUST_PIN;
+	if (o->psk_file && !o->ca)
+		return CONFIG_TRUST_PSK;
+	return CONFIG_TRUST_CHAIN;
+}
+
+static int setup_client(struct tls_config *c, const struct tls_options *o, struct err *e)
+{
+	int r;
+
+	c->trust = choose_trust(o);
+	if (o->insecure_no_verify && (o->ca || o->pins.n))
+		return err_set(e, ERR_CONFIG, "--insecure-no-verify cannot go with --ca or --pin");
+	if (load_pins(c, &o->pins, e) < 0)
+		return -1;
+	if (o->ca && load_ca(c, "--ca", o->ca, e) < 0)
+		return -1;
+	if (!o->ca && c->trust == CONFIG_TRUST_CHAIN) {
+		r = gnutls_certificate_set_x509_system_trust(c->cert);
+		if (r <= 0)
+			return err_set(e, ERR_CONFIG,
+				"the system's certificate store is empty (install ca-certificates), and neither --ca nor --pin is given");
+	}
+	return 0;
+}
+
+static int parse_rules(struct tls_config *c, const struct names_list *allow, bool *only_pins, struct err *e)
+{
+	*only_pins = allow->n > 0;
+	if (!allow->n)
+		return 0;
+	c->rules = calloc(allow->n, sizeof(*c->rules));
+	if (!c->rules)
+		return err_set(e, ERR_RUNTIME, "no memory");
+	for (; c->n_rules < allow->n; c->n_rules++) {
+		if (verify_rule_parse(allow->v[c->n_rules], &c->rules[c->n_rules], e) < 0)
+			return -1;
+		*only_pins &= c->rules[c->n_rules].kind == VERIFY_PIN;
+	}
+	return 0;
+}
+
+static int setup_server(struct tls_config *c, const struct tls_options *o, struct err *e)
+{
+	bool only_pins;
+
+	if (parse_rules(c, &o->allow, &only_pins, e) < 0)
+		return -1;
+	if (o->client_ca && load_ca(c, "--client-ca", o->client_ca, e) < 0)
+		return -1;
+	if (o->allow.n && !o->client_ca && !only_pins)
+		return err_set(e, ERR_CONFIG, "--allow %s needs --client-ca: a name is worth what its issuer is worth",
+			o->allow.v[0]);
+	c->client_chain = o->client_ca != NULL;
+	c->client_certs = o->client_ca || o->allow.n;
+	if (o->psk_file && o->certs.n && !c->client_certs)
+		return err_set(e, ERR_CONFIG,
+			"--cert with --psk-file needs --client-ca: the certificate would let clients in without the key");
+	c->tickets = o->tickets;
+	return 0;
+}
+
+static int load_ticket_key(struct tls_config *c, const char *path, struct err *e)
+{
+	if (!path)
+		return gnutls_session_ticket_key_generate(&c->ticket_key) < 0
+			? err_set(e, ERR_RUNTIME, "cannot make a ticket key")
+			: 0;
+	if (cert_read_file("--ticket-key-file", path, &c->ticket_key, e) < 0)
+		return -1;
+	if (c->ticket_key.size != TICKET_KEY_SIZE)
+		return err_set(e, ERR_CONFIG, "--ticket-key-file %s: expected %d random bytes, found %u", path,
+			TICKET_KEY_SIZE, c->ticket_key.size);
+	return 0;
+}
+
+/* --- priorities, names ---------------------------------------------------------------------- */
+
+static int setup_priority(struct tls_config *c, const struct tls_options *o, struct err *e)
+{
+	struct names_wanted w = {
+		.suites = o->suites,
+		.groups = o->groups,
+		.signatures = o->signatures,
+		.min_version = o->min_version,
+		.max_version = o->max_version,
+		.certificates = c->role == TLS_SERVER ? o->certs.n || c->has_ephemeral : c->trust != CONFIG_TRUST_PSK,
+		.psk = o->psk_file != NULL,
+		.priority = o->priority,
+	};
+	char *text = names_priority(&w, e);
+	const char *at = NULL;
+	int r;
+
+	if (!text)
+		return -1;
+	r = gnutls_priority_init(&c->priority, text, &at);
+	if (r < 0 && o->priority)
+		err_set(e, ERR_CONFIG, "--priority \"%.120s\": GnuTLS does not take it from \"%.60s\" on", text,
+			at ? at : "");
+	else if (r < 0)
+		err_set(e, ERR_CONFIG, "no usable set of versions, suites and groups is left (%.300s)", text);
+	free(text);
+	return r < 0 ? -1 : 0;
+}
+
+static int copy_alpn(struct tls_config *c, const struct names_list *alpn, struct err *e)
+{
+	size_t i, n;
+
+	if (!alpn->n)
+		return 0;
+	c->alpn = calloc(alpn->n, sizeof(*c->alpn));
+	if (!c->alpn)
+		return err_set(e, ERR_RUNTIME, "no memory");
+	for (i = 0; i < alpn->n; i++) {
+		n = strlen(alpn->v[i]);
+		if (n < 1 || n > 255) /* RFC 7301, 3.1 */
+			return err_set(e, ERR_CONFIG, "--alpn \"%.60s\": a protocol name has 1 to 255 bytes", alpn->v[i]);
+		c->alpn[i].data = (unsigned char *)strdup(alpn->v[i]);
+		if (!c->alpn[i].data)
+			return err_set(e, ERR_RUNTIME, "no memory");
+		c->alpn[i].size = (unsigned)n;
+		c->n_alpn++;
+	}
+	return 0;
+}
+
+static int copy_names(struct tls_config *c, const struct tls_options *o, struct err *e)
+{
+	const char **v;
+	size_t i;
+
+	c->servername = o->servername ? strdup(o->servername) : NULL;
+	c->verify_name = o->verify_name ? strdup(o->verify_name) : NULL;
+	if ((o->servername && !c->servername) || (o->verify_name && !c->verify_name))
+		return err_set(e, ERR_RUNTIME, "no memory");
+	if (!o->suites.n)
+		return 0;
+	v = calloc(o->suites.n, sizeof(*v));
+	if (!v)
+		return err_set(e, ERR_RUNTIME, "no memory");
+	c->suites.v = v;
+	for (i = 0; i < o->suites.n; i++) {
+		v[i] = strdup(o->suites.v[i]);
+		if (!v[i])
+			return err_set(e, ERR_RUNTIME, "no memory");
+		c->suites.n++;
+	}
+	return 0;
+}
+
+/* GNUTLS_KEY_SHARE_TOP: one key share, of the first group; a second one would be
+ * made for nothing. Behind a hybrid with ML-KEM, which few servers have yet,
+ * the second share saves them a HelloRetryRequest. */
+static unsigned init_flags(const struct tls_config *c, const struct tls_options *o)
+{
+	unsigned flags = GNUTLS_NONBLOCK | GNUTLS_NO_SIGNAL;
+
+	if (c->role == TLS_SERVER)
+		return flags | GNUTLS_SERVER | GNUTLS_NO_AUTO_SEND_TICKET | (c->tickets ? 0 : GNUTLS_NO_TICKETS);
+	flags |= GNUTLS_CLIENT;
+	if (!names_has_mlkem() || o->groups.n == 1)
+		flags |= GNUTLS_KEY_SHARE_TOP;
+	return flags;
+}
+
+static int fill(struct tls_config *c, const struct tls_options *o, struct err *e)
+{
+	if (gnutls_certificate_allocate_credentials(&c->cert) < 0)
+		return err_set(e, ERR_RUNTIME, "no memory");
+	gnutls_certificate_set_verify_function(c->cert, verify_callback);
+	if ((c->role == TLS_SERVER ? setup_server(c, o, e) : setup_client(c, o, e)) < 0)
+		return -1;
+	if (load_certs(c, o, e) < 0 || setup_psk(c, o, e) < 0)
+		return -1;
+	if (o->crl && load_crl(c, o->crl, e) < 0)
+		return -1;
+	if (setup_priority(c, o, e) < 0 || copy_alpn(c, &o->alpn, e) < 0 || copy_names(c, o, e) < 0)
+		return -1;
+	if (c->role == TLS_SERVER && c->tickets && load_ticket_key(c, o->ticket_key_file, e) < 0)
+		return -1;
+	if (o->keylog && open_keylog(c, o->keylog, e) < 0)
+		return -1;
+	c->init_flags = init_flags(c, o);
+	return 0;
+}
+
+struct tls_config *config_new(const struct tls_options *o, struct err *e)
+{
+	struct tls_config *c = calloc(1, sizeof(*c));
+
+	if (!c) {
+		err_set(e, ERR_RUNTIME, "no memory");
+		return NULL;
+	}
+	atomic_init(&c->refs, 1);
+	c->role = o->role;
+	c->keylog_fd = -1;
+	if (fill(c, o, e) < 0) {
+		config_unref(c);
+		return NULL;
+	}
+	return c;
+}
+
+struct tls_config *config_ref(struct tls_config *c)
+{
+	atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
+	return c;
+}
+
+void config_unref(struct tls_config *c)
+{
+	size_t i;
+
+	if (!c || atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1)
+		return;
+	if (c->cert)
+		gnutls_certificate_free_credentials(c->cert);
+	if (c->psk_server)
+		gnutls_psk_free_server_credentials(c->psk_server);
+	if (c->psk_client)
+		gnutls_psk_free_client_credentials(c->psk_client);
+	if (c->priority)
+		gnutls_priority_deinit(c->priority);
+	psk_free(c->psk);
+	cert_wipe_datum(&c->ticket_key);
+	free(c->pins);
+	verify_rules_free(c->rules, c->n_rules);
+	for (i = 0; i < c->n_alpn; i++)
+		free(c->alpn[i].data);
+	free(c->alpn);
+	for (i = 0; i < c->suites.n; i++)
+		free((char *)c->suites.v[i]);
+	free((void *)c->suites.v);
+	free(c->servername);
+	free(c->verify_name);
+	if (c->keylog_fd >= 0)
+		close(c->keylog_fd);
+	free(c);
+}
+
+const uint8_t *config_ephemeral_pin(const struct tls_config *c)
+{
+	return c->has_ephemeral ? c->ephemeral_pin : NULL;
+}
+
+enum config_trust config_trust(const struct tls_config *c)
+{
+	return c->trust;
+}
+
+const char *config_servername(const struct tls_config *c)
+{
+	return c->servername;
+}
+
+const char *config_verify_name(const struct tls_config *c)
+{
+	return c->verify_name;
+}

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+
+#include "lib/tls/session.h"
+
+#include <errno.h>
+#include <gnutls/x509.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/tls/plane.h"
+#include "lib/tls/tls_int.h"
+#include "lib/tls/tlserr.h"
+
+#define READ_FIRST (8 * 1024) /* a ClientHello, a server's flight */
+#define READ_MAX   (256 * 1024)
+#define AGAIN_MAX  16 /* warning alerts and the like in one call of a handshake */
+
+/* --- the buffered transport ---------------------------------------------------- */
+
+long session_read_ahead(struct session *s)
+{
+	size_t room;
+	long n;
+
+	if (!s->sock->readable && !s->sock->eof)
+		return SOCK_BLOCKED;
+	if (buf_reserve(s->pool, &s->in, s->in_size) < 0) {
+		s->sock->error = ENOMEM;
+		return SOCK_FAILED;
+	}
+	room = s->in_size;
+	n = sock_read(s->sock, s->in.data + s->in.end, room);
+	if (n <= 0)
+		return n;
+	if (s->n_first < sizeof(s->first_bytes)) {
+		size_t k = sizeof(s->first_bytes) - s->n_first;
+
+		if (k > (size_t)n)
+			k = (size_t)n;
+		memcpy(s->first_bytes + s->n_first, s->in.data + s->in.end, k);
+		s->n_first = (unsigned char)(s->n_first + k);
+	}
+	s->in.end += (size_t)n;
+	if ((size_t)n == room && s->in_size < READ_MAX)
+		s->in_size *= 2;
+	else if ((size_t)n < room / 4 && s->in_size > READ_FIRST)
+		s->in_size /= 2;
+	return n;
+}
+
+static ssize_t pull(gnutls_transport_ptr_t p, void *data, size_t size)
+{
+	struct session *s = p;
+	long n;
+
+	if (!buf_len(&s->in)) {
+		n = session_read_ahead(s);
+		if (n == 0)
+			return 0;
+		if (n < 0) {
+			gnutls_transport_set_errno(s->gs, n == SOCK_BLOCKED ? EAGAIN : ECONNRESET);
+			return -1;
+		}
+	}
+	if (size > buf_len(&s->in))
+		size = buf_len(&s->in);
+	memcpy(data, s->in.data + s->in.start, size);
+	buf_consume(&s->in, size);
+	return (ssize_t)size;
+}
+
+/* GnuTLS asks before it waits for a ticket; this transport never waits. */
+static int pull_timeout(gnutls_transport_ptr_t p, unsigned ms)
+{
+	struct session *s = p;
+
+	(void)ms;
+	return buf_len(&s->in) || s->sock->readable || s->sock->eof;
+}
+
+static ssize_t push(gnutls_transport_ptr_t p, const giovec_t *iov, int n)
+{
+	struct session *s = p;
+	size_t total = 0;
+	int i;
+
+	for (i = 0; i < n; i++)
+		total += iov[i].iov_len;
+	if (buf_reserve(s->pool, &s->out, total) < 0) {
+		gnutls_transport_set_errno(s->gs, ENOMEM);
+		return -1;
+	}
+	for (i = 0; i < n; i++) {
+		memcpy(s->out.data + s->out.end, iov[i].iov_base, iov[i].iov_len);
+		s->out.end += iov[i].iov_len;
+	}
+	return (ssize_t)total;
+}
+
+/* --- set-up ------------------------------------------------------------------------ */
+
+static void keep_ticket(struct session *s)
+{
+	gnutls_datum_t data = { NULL, 0 };
+
+	if (gnutls_session_get_data2(s->gs, &data) < 0)
+		return;
+	tickets_put(s->peer->tickets, &data);
+	cert_wipe_datum(&data); /* empty when it was taken */
+}
+
+static int on_ticket(gnutls_session_t gs, unsigned type, unsigned when, unsigned incoming, const gnutls_datum_t *msg)
+{
+	struct session *s = gnutls_session_get_ptr(gs);
+
+	(void)type, (void)when, (void)msg;
+	if (incoming && gnutls_protocol_get_version(gs) == GNUTLS_TLS1_3)
+		keep_ticket(s);
+	return 0;
+}
+
+static void setup_resumption(struct session *s)
+{
+	gnutls_datum_t data;
+
+	if (tickets_take(s->peer->tickets, &data) == 0) {
+		gnutls_session_set_data(s->gs, data.data, data.size);
+		cert_wipe_datum(&data);
+	}
+	gnutls_handshake_set_hook_function(s->gs, GNUTLS_HANDSHAKE_NEW_SESSION_TICKET, GNUTLS_HOOK_POST, on_ticket);
+}
+
+static int setup_client(struct session *s, struct err *e)
+{
+	struct tls_config *c = s->config;
+	int r = 0;
+
+	if (c->psk_client)
+		r = gnutls_credentials_set(s->gs, GNUTLS_CRD_PSK, c->psk_client);
+	if (s->peer->sni)
+		gnutls_server_name_set(s->gs, GNUTLS_NAME_DNS, s->peer->sni, strlen(s->peer->sni));
+	if (s->peer->tickets)
+		setup_resumption(s);
+	return r < 0 ? tlserr_set(e, ERR_RUNTIME, r, "cannot set up TLS") : 0;
+}
+
+static int setup_server(struct session *s, struct err *e)
+{
+	struct tls_config *c = s->config;
+	int r = 0;
+
+	if (c->psk_server)
+		r = gnutls_credentials_set(s->gs, GNUTLS_CRD_PSK, c->psk_server);
+	if (r == 0 && c->tickets)
+		r = gnutls_session_ticket_enable_server(s->gs, &c->ticket_key);
+	if (c->client_certs)
+		gnutls_certificate_server_set_request(s->gs, GNUTLS_CERT_REQUIRE);
+	return r < 0 ? tlserr_set(e, ERR_RUNTIME, r, "cannot set up TLS") : 0;
+}
+
+static int setup(struct session *s, struct err *e)
+{
+	struct tls_config *c = s->config;
+	int r;
+
+	gnutls_session_set_ptr(s->gs, s);
+	gnutls_transport_set_ptr(s->gs, s);
+	gnutls_transport_set_pull_function(s->gs, pull);
+	gnutls_transport_set_pull_timeout_function(s->gs, pull_timeout);
+	gnutls_transport_set_vec_push_function(s->gs, push);
+	r = gnutls_priority_set(s->gs, c->priority);
+	if (r == 0 && c->cert)
+		r = gnutls_credentials_set(s->gs, GNUTLS_CRD_CERTIFICATE, c->cert);
+	if (r == 0 && c->n_alpn)
+		r = gnutls_alpn_set_protocols(s->gs, c->alpn, (unsigned)c->n_alpn,
+			c->role == TLS_SERVER ? GNUTLS_ALPN_MANDATORY | GNUTLS_ALPN_SERVER_PRECEDENCE : 0);
+	if (r < 0)
+		return tlserr_set(e, ERR_RUNTIME, r, "cannot set up TLS");
+	if (c->keylog_fd >= 0)
+		gnutls_session_set_keylog_function(s->gs, config_keylog);
+	return c->role == TLS_CLIENT ? setup_client(s, e) : setup_server(s, e);
+}
+
+struct session *session_new(struct tls_config *c, struct sock *sock, struct buf_pool *pool,
+	const struct session_peer *peer, struct err *e)
+{
+	struct session *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (!s) {
+		err_set(e, ERR_RUNTIME, "no memory");
+		return NULL;
+	}
+	s->config = config_ref(c);
+	s->sock = sock;
+	s->pool = pool;
+	s->peer = peer;
+	s->plane = &plane_gnutls;
+	s->in_size = READ_FIRST;
+	r = gnutls_init(&s->gs, c->init_flags);
+	if (r < 0) {
+		s->gs = NULL;
+		tlserr_set(e, ERR_RUNTIME, r, "cannot set up TLS");
+	}
+	if (r < 0 || setup(s, e) < 0) {
+		session_free(s);
+		return NULL;
+	}
+	return s;
+}
+
+void session_free(struct session *s)
+{
+	if (!s)
+		return;
+	s->plane->release(s);
+	if (s->gs)
+		gnutls_deinit(s->gs);
+	buf_release(s->pool, &s->in);
+	buf_release(s->pool, &s->out);
+	buf_release(s->pool, &s->stage);
+	config_unref(s->config);
+	free(s->why);
+	free(s);
+}
+
+/* --- the handshake ------------------------------------------------------------------- */
+
+/* What speaks there when it is not TLS. */
+static const char *other_protocol(const struct session *s)
+{
+	static const struct {
+		const char *first, *text;
+	} known[] = {
+		{ "GET ", "this looks like HTTP without TLS" }, { "POST", "this looks like HTTP without TLS" },
+		{ "HEAD", "this looks like HTTP without TLS" }, { "OPTI", "this looks like HTTP without TLS" },
+		{ "CONN", "this looks like an HTTP proxy request" }, { "HTTP", "this looks like HTTP without TLS" },
+		{ "SSH-", "this looks like SSH" }, { "PROX", "this looks like the PROXY protocol" },
+		{ "220 ", "this looks like SMTP or FTP before STARTTLS" },
+		{ "* OK", "this looks like IMAP before STARTTLS" }, { "+OK ", "this looks like POP3 before STARTTLS" },
+	};
+	size_t i;
+
+	if (s->n_first < 4)
+		return NULL;
+	for (i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (memcmp(s->first_bytes, known[i].first, 4) == 0)
+			return known[i].text;
+	return NULL;
+}
+
+static void explain_failure(struct session *s, int code, struct err *e)
+{
+	const char *other = other_protocol(s);
+
+	if (s->why)
+		*e = *s->why;
+	else if (other)
+		err_set(e, ERR_HANDSHAKE, "not TLS: %s", other);
+	else if (s->sock->error)
+		err_sys(e, ERR_IO, s->sock->error, "the connection broke");
+	else if (s->sock->eof && code == GNUTLS_E_PREMATURE_TERMINATION)
+		err_set(e, ERR_HANDSHAKE, "the peer closed the connection");
+	else
+		tlserr_session(e, s->gs, code);
+}
+
+static int handshake_failed(struct session *s, int code, struct err *e)
+{
+	s->failed = true;
+	explain_failure(s, code, e);
+	if (s->why)
+		gnutls_alert_send(s->gs, GNUTLS_AL_FATAL, verify_alert(s));
+	else if (code != GNUTLS_E_FATAL_ALERT_RECEIVED && !s->sock->error && !s->sock->eof)
+		gnutls_alert_send_appropriate(s->gs, code);
+	return SOCK_FAILED;
+}
+
+static int handshake_done(struct session *s, struct err *e)
+{
+	const char *suite;
+
+	if (verify_done(s) < 0)
+		return handshake_failed(s, GNUTLS_E_CERTIFICATE_ERROR, e);
+	if (s->config->suites.n) {
+		suite = gnutls_ciphersuite_get(s->gs);
+		if (!suite || !names_suite_wanted(&s->config->suites, suite)) {
+			s->failed = true;
+			err_set(e, ERR_HANDSHAKE, "negotiated %s, which --ciphersuite does not name",
+				suite ? suite : "an unknown suite");
+			gnutls_alert_send(s->gs, GNUTLS_AL_FATAL, GNUTLS_A_HANDSHAKE_FAILURE);
+			return SOCK_FAILED;
+		}
+	}
+	if (s->peer && s->peer->tickets && gnutls_protocol_get_version(s->gs) != GNUTLS_TLS1_3)
+		keep_ticket(s);
+	s->handshaken = true;
+	free(s->why);
+	s->why = NULL;
+	return 0;
+}
+
+int session_handshake(struct session *s, struct err *e)
+{
+	int r, flushed, again = 0;
+
+	do {
+		r = gnutls_handshake(s->gs);
+	} while (r < 0 && r != GNUTLS_E_AGAIN && !gnutls_error_is_fatal(r) && ++again < AGAIN_MAX);
+	if (r == 0)
+		r = handshake_done(s, e);
+	else if (r != GNUTLS_E_AGAIN)
+		r = handshake_failed(s, r, e);
+	else
+		r = SOCK_BLOCKED;
+	if (!buf_len(&s->in))
+		buf_release(s->pool, &s->in);
+	if (r == SOCK_FAILED)
+		return r;
+	flushed = session_flush(s, e);
+	return flushed == SOCK_FAILED ? SOCK_FAILED : r;
+}
+
+/* --- traffic: the plane's ------------------------------------------------------------- */
+
+long session_fill(struct session *s, struct err *e)
+{
+	return s->plane->fill(s, e);
+}
+
+int session_peek(const struct session *s, struct iovec *iov, int max, size_t *total)
+{
+	return s->plane->peek(s, iov, max, total);
+}
+
+void session_consume(struct session *s, size_t n)
+{
+	s->plane->consume(s, n);
+}
+
+int session_reserve(struct session *s, struct iovec *iov, int max, size_t *total)
+{
+	return s->plane->reserve(s, iov, max, total);
+}
+
+int session_commit(struct session *s, size_t n, bool full, struct err *e)
+{
+	return s->plane->commit(s, n, full, e);
+}
+
+int session_flush(struct session *s, struct err *e)
+{
+	long n;
+
+	while (buf_len(&s->out)) {
+		n = sock_write(s->sock, s->out.data + s->out.start, buf_len(&s->out));
+		if (n == SOCK_BLOCKED)
+			return SOCK_BLOCKED;
+		if (n < 0) {
+			err_sys(e, ERR_IO, s->sock->error, "cannot send to the TLS peer");
+			return SOCK_FAILED;
+		}
+		buf_consume(&s->out, (size_t)n);
+	}
+	if (s->out.data)
+		buf_release(s->pool, &s->out);
+	return 0;
+}
+
+int session_close_notify(struct session *s, struct err *e)
+{
+	if (s->closed || s->failed)
+		return 0;
+	s->closed = true;
+	return s->plane->close_notify(s, e);
+}
+
+void session_abort(struct session *s)
+{
+	if (s->failed || s->closed)
+		return;
+	s->failed = true;
+	gnutls_alert_send(s->gs, GNUTLS_AL_FATAL, GNUTLS_A_INTERNAL_ERROR);
+}
+
+bool session_holds_memory(const struct session *s)
+{
+	return s->in.data || s->out.data || s->stage.data || s->held_n;
+}
+
+/* --- reports ------------------------------------------------------------------------------ */
+
+void session_info(const struct session *s, struct session_info *out)
+{
+	gnutls_datum_t alpn;
+	gnutls_kx_algorithm_t kx;
+
+	memset(out, 0, sizeof(*out));
+	if (!s->handshaken)
+		return;
+	kx = gnutls_kx_get(s->gs);
+	out->version = gnutls_protocol_get_name(gnutls_protocol_get_version(s->gs));
+	out->ciphersuite = gnutls_ciphersuite_get(s->gs);
+	out->group = gnutls_group_get_name(gnutls_group_get(s->gs));
+	out->resumed = gnutls_session_is_resumed(s->gs);
+	if (!out->resumed)
+		out->signature = gnutls_sign_get_name((gnutls_sign_algorithm_t)gnutls_sign_algorithm_get(s->gs));
+	out->by_psk = !out->resumed && (kx == GNUTLS_KX_PSK || kx == GNUTLS_KX_ECDHE_PSK || kx == GNUTLS_KX_DHE_PSK);
+	out->client_certificate_requested =
+		s->config->role == TLS_CLIENT && gnutls_certificate_client_get_request_status(s->gs);
+	out->plane = s->plane->name;
+	if (gnutls_alpn_get_selected_protocol(s->gs, &alpn) == 0 && alpn.size < sizeof(out->alpn))
+		memcpy(out->alpn, alpn.data, alpn.size);
+}
+
+static int describe(gnutls_x509_crt_t crt, struct session_certificate *out)
+{
+	size_t size = sizeof(out->subject);
+
+	if (gnutls_x509_crt_get_dn(crt, out->subject, &size) < 0)
+		out->subject[0] = '\0';
+	size = sizeof(out->issuer);
+	if (gnutls_x509_crt_get_issuer_dn(crt, out->issuer, &size) < 0)
+		out->issuer[0] = '\0';
+	out->not_before = gnutls_x509_crt_get_activation_time(crt);
+	out->not_after = gnutls_x509_crt_get_expiration_time(crt);
+	return cert_pin(crt, out->pin);
+}
+
+int session_certificate(const struct session *s, struct session_certificate *out)
+{
+	const gnutls_datum_t *list;
+	gnutls_x509_crt_t crt;
+	unsigned n = 0;
+	int r = -1;
+
+	memset(out, 0, sizeof(*out));
+	list = gnutls_certificate_get_peers(s->gs, &n);
+	if (!list || !n || gnutls_x509_crt_init(&crt) < 0)
+		return -1;
+	if (gnutls_x509_crt_import(crt, &list[0], GNUTLS_X509_FMT_DER) == 0)
+		r = describe(crt, out);
+	gnutls_x509_crt_deinit(crt);
+	return r;
+}

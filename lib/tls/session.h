@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef TLSKIT_TLS_SESSION_H
+#define TLSKIT_TLS_SESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "lib/base/buf.h"
+#include "lib/base/err.h"
+#include "lib/net/sock.h"
+#include "lib/tls/cert.h"
+#include "lib/tls/config.h"
+#include "lib/tls/tickets.h"
+
+/* One TLS connection over a non-blocking socket.
+ *
+ * Bytes are moved without copies between the session's own buffers and the
+ * other side of a relay:
+ *
+ *   receiving: session_fill reads and opens records, session_peek shows the
+ *   plaintext, session_consume takes it;
+ *   sending: session_reserve shows where plaintext may be put, session_commit
+ *   makes records of it, session_flush sends them.
+ *
+ * All buffers are borrowed from the pool and given back as soon as they are
+ * empty. Nothing blocks: SOCK_BLOCKED means "again when the loop has called".
+ * How records are opened and sealed is the plane's business (plane.h). */
+
+struct session;
+
+/* Who is on the other side of a client's session; borrowed for its life. */
+struct session_peer {
+	const char *sni; /* NULL: none is sent */
+	const char *name; /* DNS name or IP literal to verify; NULL: none */
+	struct tickets *tickets; /* NULL: no resumption */
+};
+
+/* The socket and pool are borrowed; a reference to the configuration is taken.
+ * peer is NULL for servers. */
+struct session *session_new(struct tls_config *c, struct sock *sock, struct buf_pool *pool,
+	const struct session_peer *peer, struct err *e);
+void session_free(struct session *s); /* wipes; NULL is fine; does not close the socket */
+
+/* 0 when the handshake is done and the peer is authenticated, SOCK_BLOCKED, or
+ * SOCK_FAILED: then e is set, and the alert waits to be flushed. */
+int session_handshake(struct session *s, struct err *e);
+
+/* Plaintext bytes that wait now (> 0), 0 after close_notify, SOCK_BLOCKED, or
+ * SOCK_FAILED with e (ERR_TRUNCATED for an end without close_notify, ERR_IO
+ * for a reset). What was opened before the failure is shown first. */
+long session_fill(struct session *s, struct err *e);
+
+/* Up to max runs of waiting plaintext; returns their number, *total their sum. */
+int session_peek(const struct session *s, struct iovec *iov, int max, size_t *total);
+void session_consume(struct session *s, size_t n);
+
+/* Where plaintext may be put: up to max areas. Returns their number and
+ * *total, or 0 when earlier records must be flushed first, or -1 without
+ * memory. */
+int session_reserve(struct session *s, struct iovec *iov, int max, size_t *total);
+
+/* n bytes were put there (0: nothing after all). full: whether it was all the
+ * room there was, which makes the next room larger. 0 or SOCK_FAILED with e. */
+int session_commit(struct session *s, size_t n, bool full, struct err *e);
+
+/* 0 when nothing is left to send, SOCK_BLOCKED, SOCK_FAILED with e. */
+int session_flush(struct session *s, struct err *e);
+
+/* Queues close_notify: no more is sent after it. Reading goes on. */
+int session_close_notify(struct session *s, struct err *e);
+
+/* Queues a fatal alert, once and unless the session failed by itself:
+ * internal_error, the TLS form of a reset that loses nothing sent before. */
+void session_abort(struct session *s);
+
+/* What a session holds now; false for an idle one. For tests. */
+bool session_holds_memory(const struct session *s);
+
+/* Names are static strings (GnuTLS's), NULL when unknown. */
+struct session_info {
+	const char *version; /* "TLS1.3" */
+	const char *ciphersuite; /* IANA name */
+	const char *group;
+	const char *signature; /* the server's, NULL when resumed */
+	const char *plane;
+	bool resumed, by_psk; /* by_psk: an external pre-shared key, not a ticket */
+	bool client_certificate_requested;
+	char alpn[64]; /* "" for none */
+};
+void session_info(const struct session *s, struct session_info *out);
+
+/* The peer's certificate for reports: subject, issuer, pin and dates. 0, or -1
+ * when it showed none. */
+struct session_certificate {
+	char subject[256], issuer[256];
+	uint8_t pin[CERT_PIN_SIZE];
+	int64_t not_before, not_after; /* epoch seconds */
+};
+int session_certificate(const struct session *s, struct session_certificate *out);
+
+#endif

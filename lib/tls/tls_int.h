@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef TLSKIT_TLS_INT_H
+#define TLSKIT_TLS_INT_H
+
+/* What the files of lib/tls share; nobody else includes this. */
+
+#include <gnutls/gnutls.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "lib/base/buf.h"
+#include "lib/net/sock.h"
+#include "lib/tls/config.h"
+#include "lib/tls/psk.h"
+#include "lib/tls/session.h"
+#include "lib/tls/verify.h"
+
+struct tls_config {
+	atomic_uint refs;
+	enum tls_role role;
+	enum config_trust trust; /* client */
+	gnutls_certificate_credentials_t cert;
+	gnutls_psk_server_credentials_t psk_server;
+	gnutls_psk_client_credentials_t psk_client;
+	gnutls_priority_t priority;
+	struct psk_table *psk;
+	unsigned init_flags; /* for gnutls_init */
+	unsigned tickets;
+	gnutls_datum_t ticket_key;
+	uint8_t (*pins)[CERT_PIN_SIZE];
+	size_t n_pins;
+	struct verify_rule *rules; /* --allow */
+	size_t n_rules;
+	bool client_certs; /* server: a certificate is required */
+	bool client_chain; /* server: it must chain to --client-ca */
+	gnutls_datum_t *alpn;
+	size_t n_alpn;
+	struct names_list suites; /* owned copies; empty: any */
+	char *servername, *verify_name;
+	bool has_ephemeral;
+	uint8_t ephemeral_pin[CERT_PIN_SIZE];
+	int keylog_fd;
+};
+
+#define SESSION_HELD 16 /* records that are opened ahead of the sink */
+
+struct session {
+	gnutls_session_t gs;
+	struct tls_config *config; /* a reference */
+	const struct session_peer *peer;
+	const struct plane *plane;
+	struct sock *sock;
+	struct buf_pool *pool;
+	struct buf in; /* ciphertext read ahead */
+	struct buf out; /* ciphertext to be sent */
+	struct buf stage; /* plaintext on its way into records */
+	size_t in_size, out_size; /* of the next borrow: small flows get small buffers */
+	/* opened records, held[first .. first + held_n) of a plane's own kind */
+	gnutls_packet_t held[SESSION_HELD];
+	unsigned held_first, held_n;
+	size_t held_offset; /* bytes of the first that are taken already */
+	size_t held_bytes;
+	int fault; /* GnuTLS code that ended receiving, told after what came before it */
+	struct err *why; /* what verify found, NULL: nothing */
+	gnutls_alert_description_t refused_with; /* the alert for it */
+	bool verified; /* the certificate callback said yes */
+	bool handshaken, tickets_sent, eof, failed, closed;
+	unsigned char first_bytes[8], n_first; /* to tell what speaks there when it is not TLS */
+	unsigned renegotiations;
+};
+
+/* For gnutls_session_set_keylog_function. */
+int config_keylog(gnutls_session_t gs, const char *label, const gnutls_datum_t *secret);
+
+/* Fills `in` from the socket. Bytes read, 0 at the end, SOCK_*. */
+long session_read_ahead(struct session *s);
+
+#endif

@@ -1,0 +1,463 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The programs that take part in a test, one small class each: start(), ready(),
+stop(). Each has its own temporary directory, takes a port that the kernel
+chose, is found ready by what the kernel says about its own sockets, and ends by
+its own pid."""
+
+import glob
+import json
+import os
+import re
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+
+import pytest
+
+import ends
+from ends import wait_until
+
+PEERS, TESTS = "./bootstrap --peers", "./bootstrap --tests"
+TLSKIT = os.environ.get("TLSKIT", "./tlskit")
+TICK = os.sysconf("SC_CLK_TCK")
+SANITIZER = re.compile(rb"ERROR: (Address|Leak)Sanitizer|runtime error:|WARNING: ThreadSanitizer")
+MAX = {"1.2": "TLSv1.2", "1.3": "TLSv1.3"}
+
+
+def program(name, installed_by):
+    path = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
+    if not path:
+        pytest.skip(f"{name} is not installed: {installed_by} installs it")
+    return path
+
+
+def sanitized():
+    """Whether the program under test carries a sanitizer, which makes it slow."""
+    with open(TLSKIT, "rb") as f:
+        return b"__asan_init" in f.read()
+
+
+def listening(pid, family="tcp"):
+    """Ports on which a process listens, asked of the kernel."""
+    inodes = set()
+    for fd in glob.glob(f"/proc/{pid}/fd/*"):
+        try:
+            link = os.readlink(fd)
+        except OSError:
+            continue
+        if link.startswith("socket:["):
+            inodes.add(link[8:-1])
+    ports = []
+    with open(f"/proc/{pid}/net/{family}") as f:
+        for row in list(f)[1:]:
+            col = row.split()
+            if col[3] == "0A" and col[9] in inodes:
+                ports.append(int(col[1].split(":")[1], 16))
+    return ports
+
+
+class Peer:
+    """A process. Subclasses give `name`, `package` and argv()."""
+
+    name, package = None, PEERS
+    pipes = False  # stdin and stdout are pipes, to be used as a stream
+    limit = None  # runs in the child before exec
+
+    def __init__(self, *args):
+        self.args = [str(a) for a in args]
+        self.dir, self.proc, self.port = None, None, None
+        self.pass_fds = ()
+
+    def argv(self):
+        raise NotImplementedError
+
+    def start(self):
+        path = self.locate()
+        self.dir = tempfile.mkdtemp(prefix="tlskit-test-")
+        self.command = [path, *self.argv()]
+        pipe = subprocess.PIPE if self.pipes else None
+        with open(self.file("stderr"), "wb") as err, open(self.file("stdout"), "wb") as out:
+            self.proc = subprocess.Popen(
+                self.command, stdin=self.stdin(), stdout=pipe or out, stderr=err, cwd=self.dir,
+                pass_fds=self.pass_fds, preexec_fn=self.limit, env=self.env(), bufsize=0)
+        return self.ready()
+
+    def locate(self):
+        return program(self.name, self.package)
+
+    def stdin(self):
+        return subprocess.PIPE if self.pipes else subprocess.DEVNULL
+
+    def env(self):
+        return dict(os.environ, LC_ALL="C")
+
+    def file(self, name, text=None):
+        path = os.path.join(self.dir, name)
+        if text is not None:
+            with open(path, "w") as f:
+                f.write(text)
+        return path
+
+    def read(self, name):
+        try:
+            with open(self.file(name), "rb") as f:
+                return f.read()
+        except FileNotFoundError:
+            return b""
+
+    def stderr(self):
+        return self.read("stderr").decode(errors="replace")
+
+    def stdout(self):
+        return self.read("stdout").decode(errors="replace")
+
+    def check_alive(self):
+        code = self.proc.poll()
+        assert code is None, f"{self.name} ended with {code}: {self.stderr()[-2000:]}"
+
+    def ready(self):
+        """Waits until it listens."""
+        def look():
+            self.check_alive()
+            return listening(self.proc.pid)
+        self.port = wait_until(look, f"{self.name} to listen")[0]
+        return self
+
+    @property
+    def addr(self):
+        return ("127.0.0.1", self.port)
+
+    @property
+    def target(self):
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def stream(self):
+        return ends.Pipe(self.proc)
+
+    def wait(self, timeout=ends.WAIT):
+        return self.proc.wait(timeout)
+
+    def end(self):
+        """Makes sure that the process has gone."""
+        if self.proc and self.proc.poll() is None:
+            self.proc.terminate()
+            try:
+                self.proc.wait(5)
+            except subprocess.TimeoutExpired:
+                self.proc.kill()
+                self.proc.wait(5)
+
+    def stop(self):
+        self.end()
+        if self.proc:
+            for f in (self.proc.stdin, self.proc.stdout):
+                if f:
+                    try:
+                        f.close()
+                    except BrokenPipeError:
+                        pass
+        if self.dir:
+            shutil.rmtree(self.dir, ignore_errors=True)
+            self.dir = None
+
+    def report(self):
+        """For a failed test: what it was and what it said."""
+        if not self.dir:
+            return ""
+        text = self.stderr()
+        if len(text) > 6000:
+            text = text[:2000] + "\n[…]\n" + text[-4000:]
+        return f"$ {' '.join(self.command)}\n{text}{'' if self.pipes else self.stdout()[-2000:]}"
+
+
+class Client:
+    """Mixin: a process that connects and talks over its stdin and stdout; ready
+    as soon as it runs."""
+
+    pipes = True
+
+    def ready(self):
+        return self
+
+
+def flags(pairs):
+    return [x for flag, value in pairs if value for x in (flag, value)]
+
+
+class OpensslServer(Peer):
+    """openssl s_server; what it receives goes to stdout, stdin to the client."""
+
+    name, package, pipes = "openssl", TESTS, True
+
+    def __init__(self, cred=None, version=None, *args):
+        super().__init__(*args)
+        self.cred, self.version = cred, version
+
+    def argv(self):
+        out = ["s_server", "-quiet", "-accept", "127.0.0.1:0", *self.args]
+        out += ["-cert", self.cred.cert, "-cert_chain", self.cred.cert, "-key", self.cred.key] if self.cred else ["-nocert"]
+        return out + (["-tls" + self.version.replace(".", "_")] if self.version else [])
+
+
+class OpensslClient(Client, Peer):
+    """openssl s_client without its chatter; fails when it cannot verify."""
+
+    name, package = "openssl", TESTS
+
+    def __init__(self, target, ca=None, version=None, *args, quiet=True):
+        super().__init__(*args)
+        self.where, self.ca, self.version, self.quiet = target, ca, version, quiet
+
+    def argv(self):
+        out = ["s_client", "-connect", self.where, *self.args]
+        if self.quiet:
+            out += ["-quiet"]
+        if self.ca:
+            out += ["-CAfile", self.ca, "-verify_return_error", "-verify_quiet",
+                    "-verify_hostname", "localhost", "-servername", "localhost"]
+        return out + (["-tls" + self.version.replace(".", "_")] if self.version else [])
+
+
+def gnutls_priority(version, psk=False):
+    return ("NORMAL" + (":+PSK:+ECDHE-PSK:+DHE-PSK" if psk else "")
+            + (":-VERS-ALL:+VERS-TLS" + version if version else ""))
+
+
+class GnutlsServ(Peer):
+    """gnutls-serv. With --echo it sends lines back, one at a time; with
+    --httpdata it answers any request with a file."""
+
+    name, package = "gnutls-serv", TESTS
+
+    def __init__(self, cred=None, version=None, *args, psk=None):
+        super().__init__(*args)
+        self.cred, self.version, self.psk = cred, version, psk
+
+    def argv(self):
+        out = ["--quiet", "--port", "0", "--priority", gnutls_priority(self.version, self.psk), *self.args]
+        if self.psk:
+            out += ["--pskpasswd", self.psk]
+        if self.cred:
+            out += ["--x509certfile", self.cred.cert, "--x509keyfile", self.cred.key]
+        return out
+
+
+class GnutlsCli(Client, Peer):
+    """gnutls-cli; stdout carries data alone, its messages go to `messages`."""
+
+    name, package = "gnutls-cli", TESTS
+
+    def __init__(self, port, ca=None, version=None, *args, psk=False):
+        super().__init__(*args)
+        self.port, self.ca, self.version, self.psk = port, ca, version, psk
+
+    def argv(self):
+        return ["--port", str(self.port), "--priority", gnutls_priority(self.version, self.psk),
+                "--logfile", self.file("log"), *flags([("--x509cafile", self.ca)]), *self.args, "localhost"]
+
+    def messages(self):
+        return self.read("log").decode(errors="replace") + self.stderr()
+
+    def report(self):
+        return super().report() + (self.messages()[-3000:] if self.dir else "")
+
+
+class Stunnel(Peer):
+    """stunnel. client: from a plain port to TLS at `target`; else from a TLS port
+    to plain `target`. Further lines of the service's section come in options."""
+
+    name = "stunnel"
+
+    def __init__(self, target, client=False, cred=None, ca=None, version=None, **options):
+        super().__init__()
+        lines = {"accept": "127.0.0.1:0", "connect": target, "client": "yes" if client else "no"}
+        if cred:
+            lines.update(cert=cred.cert, key=cred.key)
+        if ca:
+            lines.update({"CAfile": ca, "verifyChain": "yes", "checkHost": "localhost"})
+        if version:
+            lines.update(sslVersionMin=MAX[version], sslVersionMax=MAX[version])
+        self.options = {**lines, **options}
+
+    def argv(self):
+        body = "".join(f"{k} = {v}\n" for k, v in self.options.items())
+        return [self.file("conf", f"foreground = yes\npid =\ndebug = info\nsyslog = no\n[t]\n{body}")]
+
+
+class Haproxy(Peer):
+    """haproxy in TCP mode; roles as Stunnel's. It takes no port 0, so it inherits
+    a socket."""
+
+    name = "haproxy"
+
+    def __init__(self, target, client=False, cred=None, ca=None, version=None):
+        super().__init__()
+        limits = f" ssl-min-ver {MAX[version]} ssl-max-ver {MAX[version]}" if version else ""
+        self.bind = "" if client else f"ssl crt {cred.both}{limits}"
+        self.server = target + (
+            f" ssl verify required ca-file {ca} verifyhost localhost sni str(localhost){limits}" if client else "")
+
+    def argv(self):
+        self.sock = socket.socket()
+        self.sock.bind(("127.0.0.1", 0))
+        self.sock.listen(128)
+        self.pass_fds = (self.sock.fileno(),)
+        return ["-db", "-f", self.file("conf", f"""
+global
+  nbthread 1
+  tune.ssl.default-dh-param 2048
+defaults
+  mode tcp
+  timeout connect 10s
+  timeout client 60s
+  timeout server 60s
+listen t
+  bind fd@{self.sock.fileno()} {self.bind}
+  server s {self.server}
+""")]
+
+    def ready(self):
+        super().ready()
+        self.sock.close()
+        return self
+
+
+class Socat(Peer):
+    """socat between TCP and OPENSSL; roles as Stunnel's, one connection."""
+
+    name, package = "socat", TESTS
+
+    def __init__(self, target, client=False, cred=None, ca=None, version=None):
+        super().__init__()
+        limits = f",openssl-min-proto-version=TLS{version},openssl-max-proto-version=TLS{version}" if version else ""
+        if client:
+            self.args = ["TCP-LISTEN:0,bind=127.0.0.1",
+                         f"OPENSSL:{target},cafile={ca},commonname=localhost{limits}"]
+        else:
+            self.args = [f"OPENSSL-LISTEN:0,bind=127.0.0.1,cert={cred.cert},key={cred.key},verify=0{limits}",
+                         f"TCP:{target}"]
+
+    def argv(self):
+        return ["-t", "60", "-b", "65536", *self.args]
+
+
+class Tlskit(Peer):
+    """The program under test: `tlskit tunnel` with a JSON log. stop() ends it
+    with SIGTERM and checks the exit code and that no sanitizer spoke."""
+
+    name = "tlskit"
+
+    def __init__(self, *args, log="json", files=None, env=None):
+        super().__init__(*args)
+        self.log, self.extra_env = log, env or {}
+        self.expect, self.code = (0,), None
+        if files:  # (soft, hard) limits of descriptors
+            self.limit = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, files)
+
+    def argv(self):
+        return ["tunnel", *(["--log", self.log] if self.log else []), *self.args]
+
+    def locate(self):
+        assert os.access(TLSKIT, os.X_OK), f"no program at TLSKIT={TLSKIT}"
+        return TLSKIT
+
+    def env(self):
+        return {**super().env(), **self.extra_env}
+
+    def ready(self, lines=1):
+        def look():
+            got = self.lines("listening")
+            if len(got) < lines:
+                self.check_alive()
+            return got if len(got) >= lines else None
+        self.where = wait_until(look, "the line `listening ADDR`")
+        tail = self.where[0].rsplit(":", 1)[-1]
+        self.port = int(tail) if tail.isdigit() else None
+        return self
+
+    def lines(self, word):
+        """What stands behind `word` in the complete lines of stdout."""
+        text = self.stdout()
+        done = text[:text.rfind("\n") + 1].splitlines()
+        return [l[len(word) + 1:].strip() for l in done if re.match(word + r":? ", l)]
+
+    def events(self, kind=None):
+        """The log's lines; each has to be a JSON object."""
+        text = self.stderr()
+        out = [json.loads(l) for l in text[:text.rfind("\n") + 1].splitlines()]
+        return [e for e in out if kind in (None, e["event"])]
+
+    def closes(self, n=1, timeout=ends.WAIT):
+        """The first n lines about ended connections."""
+        wait_until(lambda: len(self.events("close")) >= n, f"{n} close lines in the log", timeout)
+        return self.events("close")
+
+    def close_line(self):
+        return self.closes()[0]
+
+    def cpu(self):
+        """User and system seconds used so far."""
+        with open(f"/proc/{self.proc.pid}/stat") as f:
+            col = f.read().rsplit(")", 1)[1].split()
+        return (int(col[11]) + int(col[12])) / TICK
+
+    def fds(self):
+        return len(os.listdir(f"/proc/{self.proc.pid}/fd"))
+
+    def settled(self, fds):
+        """Waits until no more descriptors than `fds` are open."""
+        wait_until(lambda: self.fds() <= fds, f"back to {fds} descriptors, {self.fds()} are open")
+
+    def signal(self, signo=signal.SIGTERM):
+        self.proc.send_signal(signo)
+
+    def check(self):
+        """After the end: exit code and sanitizer reports."""
+        err = self.read("stderr")
+        assert not SANITIZER.search(err), f"sanitizer report:\n{err.decode(errors='replace')[-4000:]}"
+        assert self.code in self.expect, f"exit code {self.code}, expected {self.expect}: {self.stderr()[-2000:]}"
+
+    def finish(self, timeout=ends.WAIT):
+        """Waits for the end by itself; the exit code."""
+        try:
+            self.code = self.proc.wait(timeout)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"still running after {timeout} s") from None
+        return self.code
+
+    def end(self):
+        if not self.proc:
+            return
+        try:
+            if self.proc.poll() is None:
+                self.signal()
+                try:
+                    self.finish(10)
+                except AssertionError:
+                    raise AssertionError("did not end within 10 s of SIGTERM with no connection left") from None
+            self.code = self.proc.poll()
+            self.check()
+            if self.log == "json":
+                self.events()
+        finally:
+            super().end()
+
+
+class Once:
+    """`tlskit ARG…` run to its end: code, out, err."""
+
+    def __init__(self, *args, stdin=b"", timeout=ends.WAIT, env=None, cwd=None):
+        self.command = [TLSKIT, *map(str, args)]
+        r = subprocess.run(self.command, input=stdin, capture_output=True, timeout=timeout, cwd=cwd,
+                           env=dict(os.environ, LC_ALL="C", **(env or {})))
+        self.code, self.out, self.raw_err = r.returncode, r.stdout, r.stderr
+        self.err = r.stderr.decode(errors="replace")
+        assert not SANITIZER.search(r.stderr), f"sanitizer report:\n{self.err[-4000:]}"
+        assert self.code >= 0, f"ended by signal {-self.code}: {self.err}"
+
+    def __repr__(self):
+        return f"$ {' '.join(self.command)}\nexit {self.code}\n{self.out.decode(errors='replace')}{self.err}"
