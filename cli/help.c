@@ -139,18 +139,22 @@ static void print_description(FILE *out, const char *text, unsigned width)
 	}
 }
 
+static void print_row(FILE *out, const char *name, const char *text, size_t column, unsigned width)
+{
+	char label[LABEL_SIZE];
+	struct wrap w;
+
+	snprintf(label, sizeof(label), "  %s", name);
+	w = start_row(out, label, column, width);
+	wrap_words(&w, text);
+	wrap_newline(&w);
+}
+
 static void print_operands(FILE *out, const struct opt_operand *rows, size_t column, unsigned width)
 {
 	fprintf(out, "\nOperands:\n");
-	for (; rows->name != NULL; rows++) {
-		char label[LABEL_SIZE];
-		struct wrap w;
-
-		snprintf(label, sizeof(label), "  %s", rows->name);
-		w = start_row(out, label, column, width);
-		wrap_words(&w, rows->help);
-		wrap_newline(&w);
-	}
+	for (; rows->name != NULL; rows++)
+		print_row(out, rows->name, rows->help, column, width);
 }
 
 static void print_examples(FILE *out, const struct opt_example *rows, unsigned width)
@@ -191,27 +195,26 @@ void help_command(FILE *out, const struct cmd *c, unsigned width)
 
 void help_overview(FILE *out, const struct cmd *const *cmds)
 {
+	static const struct opt_operand options[] = {
+		{ "-h, --help", "Print this help." },
+		{ "-V, --version", "Print the version and those of the libraries." },
+	};
 	unsigned width = help_width(fileno(out));
-	size_t column = 0;
+	size_t column = strlen(options[1].name);
 
-	fprintf(out, "Usage: tlskit COMMAND [OPTION…] [OPERAND…]\n\nTLS on the command line.\n\nCommands:\n");
+	fprintf(out, "Usage: tlskit COMMAND [OPTION…] [OPERAND…]\n\nTLS on the command line.\n");
 	for (const struct cmd *const *c = cmds; *c != NULL; c++) {
 		if (strlen((*c)->name) > column)
 			column = strlen((*c)->name);
 	}
-	for (; *cmds != NULL; cmds++) {
-		char label[LABEL_SIZE];
-		struct wrap w;
-
-		snprintf(label, sizeof(label), "  %s", (*cmds)->name);
-		w = start_row(out, label, 2 + column + GAP, width);
-		wrap_words(&w, (*cmds)->summary);
-		wrap_newline(&w);
-	}
-	fprintf(out, "\nOptions:\n"
-		     "  -h, --help     Print this help\n"
-		     "  -V, --version  Print the version and those of the libraries\n"
-		     "\n`tlskit COMMAND --help` and the man page tlskit-COMMAND(1) tell more.\n");
+	column += 2 + GAP;
+	fprintf(out, "\nCommands:\n");
+	for (; *cmds != NULL; cmds++)
+		print_row(out, (*cmds)->name, (*cmds)->summary, column, width);
+	fprintf(out, "\nOptions:\n");
+	print_row(out, options[0].name, options[0].help, column, width);
+	print_row(out, options[1].name, options[1].help, column, width);
+	print_description(out, "`tlskit COMMAND --help` and the man page tlskit-COMMAND(1) tell more.", width);
 }
 
 unsigned help_width(int fd)

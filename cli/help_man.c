@@ -65,8 +65,8 @@ static void roff_words(FILE *out, const char *text, size_t *at)
 	for (;;) {
 		size_t n, columns;
 
-		text += strspn(text, " \n");
-		n = strcspn(text, " \n");
+		text += strspn(text, " \t\n");
+		n = strcspn(text, " \t\n");
 		if (n == 0)
 			return;
 		columns = utf8_columns(text, n);

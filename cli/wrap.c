@@ -53,8 +53,8 @@ void wrap_words(struct wrap *w, const char *text)
 	for (;;) {
 		size_t n;
 
-		text += strspn(text, " \n");
-		n = strcspn(text, " \n");
+		text += strspn(text, " \t\n");
+		n = strcspn(text, " \t\n");
 		if (n == 0)
 			return;
 		put_word(w, text, n);

@@ -35,6 +35,7 @@ struct relay {
 	struct dial *dial;
 	struct relay_target *target; /* the one in use or tried */
 	uint64_t tried; /* bit n: target n was tried */
+	bool retried; /* a target did not get on with a ticket and has its second chance */
 	uint64_t started_ns, active_ns; /* active: bytes moved last */
 	uint64_t seen_bytes;
 	const char *stage; /* where it failed; NULL: it went well */
@@ -346,10 +347,28 @@ static bool targets_left(const struct relay *r)
 	return r->tried != (n == 64 ? ~0ULL : (1ULL << n) - 1);
 }
 
+/* A server that changed its ways (another version, another key) may fail on a
+ * ticket of before, where it should just not resume. Nothing was sent yet, so
+ * the target can be asked again as if it were new. */
+static bool worth_a_retry(struct relay *r)
+{
+	if (r->retried || !r->back.tls || !session_offered_ticket(r->back.tls) || r->why.kind == ERR_TIMEOUT)
+		return false;
+	r->retried = true;
+	tickets_clear(r->target->peer.tickets);
+	r->tried &= ~(1ULL << (r->target - r->group->setup->targets));
+	return true;
+}
+
 static void target_failed(struct relay *r, const char *stage)
 {
 	struct err ignored;
 
+	if (worth_a_retry(r)) {
+		end_free(&r->back, &r->back_watch);
+		dial_next(r);
+		return;
+	}
 	atomic_store_explicit(&r->target->down_until_ns, loop_now_ns(r->group->loop) + DOWN_FOR_NS, memory_order_relaxed);
 	if (!targets_left(r)) {
 		end(r, stage);

@@ -125,7 +125,7 @@ static void setup_resumption(struct session *s)
 	gnutls_datum_t data;
 
 	if (tickets_take(s->peer->tickets, &data) == 0) {
-		gnutls_session_set_data(s->gs, data.data, data.size);
+		s->offered_ticket = gnutls_session_set_data(s->gs, data.data, data.size) == 0;
 		cert_wipe_datum(&data);
 	}
 	gnutls_handshake_set_hook_function(s->gs, GNUTLS_HANDSHAKE_NEW_SESSION_TICKET, GNUTLS_HOOK_POST, on_ticket);
@@ -374,6 +374,11 @@ int session_close_notify(struct session *s, struct err *e)
 		return 0;
 	s->closed = true;
 	return s->plane->close_notify(s, e);
+}
+
+bool session_offered_ticket(const struct session *s)
+{
+	return s->offered_ticket;
 }
 
 void session_abort(struct session *s)

@@ -47,6 +47,10 @@ void session_free(struct session *s); /* wipes; NULL is fine; does not close the
  * SOCK_FAILED: then e is set, and the alert waits to be flushed. */
 int session_handshake(struct session *s, struct err *e);
 
+/* Whether a client's handshake tried to resume: one that failed so may be worth
+ * another try without. */
+bool session_offered_ticket(const struct session *s);
+
 /* Plaintext bytes that wait now (> 0), 0 after close_notify, SOCK_BLOCKED, or
  * SOCK_FAILED with e (ERR_TRUNCATED for an end without close_notify, ERR_IO
  * for a reset). What was opened before the failure is shown first. */

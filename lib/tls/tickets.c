@@ -26,14 +26,19 @@ struct tickets *tickets_new(size_t max)
 	return t;
 }
 
+void tickets_clear(struct tickets *t)
+{
+	pthread_mutex_lock(&t->lock);
+	while (t->n)
+		cert_wipe_datum(&t->at[--t->n]);
+	pthread_mutex_unlock(&t->lock);
+}
+
 void tickets_free(struct tickets *t)
 {
-	size_t i;
-
 	if (!t)
 		return;
-	for (i = 0; i < t->n; i++)
-		cert_wipe_datum(&t->at[i]);
+	tickets_clear(t);
 	pthread_mutex_destroy(&t->lock);
 	free(t);
 }

@@ -19,4 +19,7 @@ void tickets_put(struct tickets *t, gnutls_datum_t *data);
 /* The youngest; the caller wipes and frees it. 0, or -1 when there is none. */
 int tickets_take(struct tickets *t, gnutls_datum_t *data);
 
+/* Forgets all of them: the server did not get on with one. */
+void tickets_clear(struct tickets *t);
+
 #endif

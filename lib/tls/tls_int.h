@@ -64,6 +64,7 @@ struct session {
 	struct err *why; /* what verify found, NULL: nothing */
 	gnutls_alert_description_t refused_with; /* the alert for it */
 	bool verified; /* the certificate callback said yes */
+	bool offered_ticket; /* client: a session was offered for resumption */
 	bool handshaken, tickets_sent, eof, failed, closed;
 	unsigned char first_bytes[8], n_first; /* to tell what speaks there when it is not TLS */
 	unsigned renegotiations;

@@ -250,17 +250,18 @@ def recv_all(stream):
         parts.append(data)
 
 
-def recv_to_reset(stream):
-    """(the bytes, "eof" | "reset") as the stream ended."""
+def recv_to_end(stream):
+    """The bytes and how the stream ended: "eof", "reset", or "cut" (TLS: FIN
+    without close_notify)."""
     parts = []
     try:
-        while True:
-            data = stream.recv()
-            if not data:
-                return b"".join(parts), "eof"
+        while data := stream.recv():
             parts.append(data)
-    except (ConnectionResetError, BrokenPipeError, ssl.SSLEOFError):
+        return b"".join(parts), "eof"
+    except (ConnectionResetError, BrokenPipeError):
         return b"".join(parts), "reset"
+    except ssl.SSLEOFError:
+        return b"".join(parts), "cut"
 
 
 class Task(threading.Thread):
@@ -386,7 +387,7 @@ class Sink(Server):
     """Reads to the end: (bytes, "eof" | "reset")."""
 
     def serve(self, conn):
-        return recv_to_reset(conn)
+        return recv_to_end(conn)
 
 
 class Source(Server):

@@ -9,59 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/utf8.h"
-
-#define LINE_MAX_BYTES 4096
-
-/* --- where lines go: each write(2) is one datagram ------------------------- */
-
-static int log_end, read_end;
-
-static void start(enum log_format format, enum log_level level)
-{
-	int pair[2], size = 1 << 20;
-
-	cr_assert_eq(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair), 0);
-	cr_assert_eq(setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &size, sizeof(size)), 0);
-	log_end = pair[0];
-	read_end = pair[1];
-	log_setup(format, level, log_end);
-}
-
-/* The next line without its newline, which is checked; NULL when there is none. */
-static const char *line(void)
-{
-	static char text[2 * LINE_MAX_BYTES];
-	ssize_t n = recv(read_end, text, sizeof(text) - 1, MSG_DONTWAIT);
-
-	if (n < 0)
-		return NULL;
-	cr_assert_leq(n, LINE_MAX_BYTES);
-	cr_assert_gt(n, 0);
-	cr_assert_eq(text[n - 1], '\n');
-	cr_assert_null(memchr(text, '\n', (size_t)n - 1), "a newline within a line");
-	cr_assert_null(memchr(text, '\0', (size_t)n), "a NUL within a line");
-	text[n - 1] = '\0';
-	return text;
-}
-
-/* A text line without its time, whose form is checked. */
-static const char *event_line(void)
-{
-	const char *text = line();
-
-	cr_assert_not_null(text);
-	cr_assert_eq(strspn(text, "0123456789-T:.Z"), 24, "%s", text);
-	cr_assert_eq(text[23], 'Z');
-	cr_assert_eq(text[24], ' ');
-	return text + 25;
-}
+#include "tests/unit/log_lines.h"
 
 /* --- a JSON reader that takes no nonsense (RFC 8259) ----------------------- */
 
@@ -585,112 +539,4 @@ Test(log, threads_never_mix_lines, .timeout = 60)
 	}
 	for (int i = 0; i < WRITERS; i++)
 		cr_assert_eq(count[i], LINES, "writer %d: %d", i, count[i]);
-}
-
-/* --- limits ---------------------------------------------------------------- */
-
-static int allowed(const char *class_name, int calls, uint64_t now)
-{
-	int n = 0;
-
-	for (int i = 0; i < calls; i++)
-		n += log_limit_at(class_name, now);
-	return n;
-}
-
-Test(log_limit, ten_in_a_window_then_a_count)
-{
-	uint64_t t = 100 * NS_PER_S;
-
-	start(LOG_TEXT, LOG_INFO);
-	cr_assert_eq(allowed("scan", 10, t), 10);
-	cr_assert_eq(allowed("scan", 5, t + 1), 0);
-	cr_assert_eq(allowed("scan", 2, t + 10 * NS_PER_S - 1), 0);
-	cr_assert_eq(allowed("scan", 2, t - 5 * NS_PER_S), 0, "an earlier time opens no window");
-	cr_assert_null(line());
-	cr_assert_eq(allowed("scan", 1, t + 10 * NS_PER_S), 1);
-	cr_assert_str_eq(event_line(), "warn  repeated class=scan count=9");
-	cr_assert_eq(allowed("scan", 20, t + 11 * NS_PER_S), 9);
-	cr_assert_null(line());
-	cr_assert_eq(allowed("scan", 1, t + 100 * NS_PER_S), 1);
-	cr_assert_str_eq(event_line(), "warn  repeated class=scan count=11");
-}
-
-Test(log_limit, a_window_without_loss_is_silent)
-{
-	start(LOG_TEXT, LOG_INFO);
-	cr_assert_eq(allowed("x", 10, 0), 10);
-	cr_assert_eq(allowed("x", 10, 10 * NS_PER_S), 10);
-	log_limit_flush(true);
-	cr_assert_null(line());
-}
-
-Test(log_limit, classes_are_apart_and_go_by_text)
-{
-	char same[] = "reset";
-
-	start(LOG_TEXT, LOG_INFO);
-	cr_assert_eq(allowed("reset", 6, 1), 6);
-	cr_assert_eq(allowed(same, 6, 1), 4);
-	cr_assert_eq(allowed("timeout", 12, 1), 10);
-}
-
-Test(log_limit, flush)
-{
-	uint64_t now = clock_mono_ns();
-
-	start(LOG_TEXT, LOG_INFO);
-	cr_assert_eq(allowed("old", 13, now > 20 * NS_PER_S ? now - 20 * NS_PER_S : 0), 10);
-	cr_assert_eq(allowed("new", 14, now), 10);
-	log_limit_flush(false);
-	if (now > 20 * NS_PER_S)
-		cr_assert_str_eq(event_line(), "warn  repeated class=old count=3");
-	cr_assert_null(line());
-	log_limit_flush(true);
-	cr_assert_str_eq(event_line(), "warn  repeated class=new count=4");
-	cr_assert_null(line());
-	log_limit_flush(true);
-	cr_assert_null(line());
-	cr_assert_eq(allowed("new", 1, now), 0, "a flush opens no window");
-}
-
-Test(log_limit, no_class_goes_without_a_limit)
-{
-	static char names[200][8];
-	int n = 0;
-
-	start(LOG_TEXT, LOG_INFO);
-	for (int i = 0; i < 200; i++) {
-		snprintf(names[i], sizeof(names[i]), "c%d", i);
-		n += allowed(names[i], 20, 1);
-	}
-	cr_assert_geq(n, 10);
-	cr_assert_leq(n, 320);
-	log_limit_flush(true);
-	for (const char *text = line(); text != NULL; text = line())
-		cr_assert_not_null(strstr(text, "repeated class="));
-}
-
-static void *limited(void *arg)
-{
-	int *n = arg;
-
-	for (int i = 0; i < 5000; i++)
-		*n += log_limit_at("shared", 1);
-	return NULL;
-}
-
-Test(log_limit, threads_share_it)
-{
-	pthread_t threads[4];
-	int n[4] = { 0 };
-
-	start(LOG_TEXT, LOG_INFO);
-	for (int i = 0; i < 4; i++)
-		cr_assert_eq(pthread_create(&threads[i], NULL, limited, &n[i]), 0);
-	for (int i = 0; i < 4; i++)
-		cr_assert_eq(pthread_join(threads[i], NULL), 0);
-	cr_assert_eq(n[0] + n[1] + n[2] + n[3], 10);
-	log_limit_flush(true);
-	cr_assert_str_eq(event_line(), "warn  repeated class=shared count=19990");
 }

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tickets: who sends them, when, and what comes back with them."""
+
+import pytest
+
+import ends
+import peers
+from peers import GnutlsCli, GnutlsServ, OpensslClient, OpensslServer, Stunnel
+
+VERSIONS = ["1.2", "1.3"]
+
+
+@pytest.fixture(params=VERSIONS)
+def version(request):
+    return request.param
+
+
+def once(rig, t, b=None):
+    """A whole connection through a client-role tunnel to an echo."""
+    a = rig.dial(t)
+    a.send(b"hello\n")
+    assert ends.recv_exactly(a, 6) == ends.digest(b"hello\n")
+    a.shut()
+    ends.recv_to_end(a)
+    a.close()
+
+
+@pytest.mark.parametrize("kind", ["python", "gnutls", "stunnel", "tlskit"])
+def test_client_role(rig, pki, version, kind):
+    """The second connection resumes, and so does the third."""
+    if kind == "gnutls":
+        port = rig.start(GnutlsServ(pki.ecdsa, version, "--echo")).port
+    elif kind == "stunnel":
+        port = rig.start(Stunnel(rig.add(ends.Echo()).target, cred=pki.ecdsa, version=version)).port
+    elif kind == "tlskit":
+        port = rig.server(pki.ecdsa, rig.add(ends.Echo()).target, "--max-tls", version).port
+    else:
+        port = echo_tls(rig, ends.context(server=True, cred=pki.ecdsa, versions=ends.VERSIONS[version])).addr[1]
+    t = rig.client(port, "--ca", pki.ca)
+    for i in range(3):
+        once(rig, t)
+        t.closes(i + 1)
+    assert [l["resumed"] for l in t.events("close")] == [False, True, True]
+    assert {l["tls_version"] for l in t.events("close")} == {"TLS" + version}
+
+
+def echo_tls(rig, ctx):
+    class Tls(ends.Server):
+        def serve(self, conn):
+            t = ends.Tls(conn.sock, ctx, server=True).handshake()
+            while data := t.recv():
+                t.send(data)
+            t.shut()
+
+    return rig.add(Tls())
+
+
+def test_no_resumption_with_another_server(rig, pki, version):
+    """A target that changed its certificate is verified anew: what was good
+    under a ticket is not good for ever."""
+    first = ends.context(server=True, cred=pki.ecdsa, versions=ends.VERSIONS[version])
+    second = ends.context(server=True, cred=pki.selfsigned, versions=ends.VERSIONS[version])
+    back = rig.listener()
+    t = rig.client(back.addr[1], "--ca", pki.ca)
+    a = rig.dial(t)
+    b = back.accept_tls(first)
+    ends.exchange(a, b, b"ping", b"pong")
+    a.shut()
+    b.shut()
+    a.close()
+    c = rig.dial(t)
+    with pytest.raises((ends.ssl.SSLError, ConnectionResetError)):
+        back.accept_tls(second).recv()
+    assert ends.recv_to_end(c) == (b"", "reset")
+
+
+def s_client(rig, t, pki, version, *args):
+    """One connection of openssl s_client that carries a line each way; what it printed."""
+    c = rig.start(OpensslClient(t.target, pki.ca, version, *args, quiet=False))
+    c.stream.send(b"hello\n")
+    got = b""
+    while b"\nhello\n" not in got:
+        got += c.stream.recv()
+    c.stream.shut()
+    try:
+        while data := c.stream.recv():
+            got += data
+    finally:
+        c.wait()
+    return got
+
+
+def test_openssl_client(rig, pki, version, tmp_path):
+    t = rig.server(pki.ecdsa, rig.add(ends.Echo()).target)
+    ticket = tmp_path / "ticket"
+    assert b"\nNew, " in s_client(rig, t, pki, version, "-sess_out", ticket)
+    assert b"\nReused, " in s_client(rig, t, pki, version, "-sess_in", ticket)
+    assert [l["resumed"] for l in t.closes(2)] == [False, True]
+
+
+def test_gnutls_client(rig, pki, version):
+    t = rig.server(pki.ecdsa, rig.add(ends.Echo()).target)
+    c = rig.start(GnutlsCli(t.port, pki.ca, version, "--resume", "--waitresumption"))
+    # the ticket comes with the first answer, so something has to be asked
+    c.stream.send(b"hello\n")
+    c.stream.shut()
+    ends.recv_all(c.stream)
+    c.wait()
+    if version == "1.2":
+        assert "This is a resumed session" in c.messages(), c.messages()
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_tickets_come_with_the_first_answer_only(rig, pki, count):
+    """TLS 1.3: nothing is sent before the backend has said something."""
+    back = rig.listener()
+    t = rig.server(pki.ecdsa, back.target, "--tickets", count)
+    c = rig.dial_tls(t, ends.context(versions=ends.V13))
+    b = back.accept()
+    c.send(b"question")
+    assert b.recv() == b"question"
+    assert not ends.select.select([c.sock], [], [], 0.2)[0], "a ticket before the first answer"
+    b.send(b"answer")
+    records = read_records(c, b"answer")
+    assert len(records) == (2 if count else 1), "the tickets in a record before the data" if count else records
+    assert c.obj.session is None or bool(c.obj.session.has_ticket) == bool(count)
+
+
+def read_records(c, want):
+    """Feeds c until it has `want`; the lengths of the records that came."""
+    raw, got = b"", b""
+    while got != want:
+        data = c.sock.recv(ends.CHUNK)
+        raw += data
+        c.inc.write(data)
+        try:
+            got += c.obj.read(ends.CHUNK)
+        except ends.ssl.SSLWantReadError:
+            pass
+    lengths = []
+    while raw:
+        n = int.from_bytes(raw[3:5], "big")
+        lengths.append(n)
+        raw = raw[5 + n:]
+    return lengths
+
+
+def test_ticket_of_a_refused_client_is_no_use(rig, pki):
+    """A client's session resumes as the client that it was."""
+    back = rig.listener()
+    t = rig.server(pki.ecdsa, back.target, "--client-ca", pki.client_ca, "--allow", "cn:alice")
+    ctx = ends.context(cred=pki.alice, versions=ends.V12)
+    session = None
+    for i in range(2):
+        a = rig.dial_tls(t, ctx, session=session)
+        b = back.accept()
+        ends.exchange(a, b, b"ping", b"pong")
+        session = a.obj.session
+        a.shut()
+        b.close()
+        a.close()
+        t.closes(i + 1)
+    assert all(l["result"] == "ok" for l in t.events("close"))
+
+
+def test_tickets_do_not_outlive_the_process(rig, pki, version, tmp_path):
+    """Another process has other keys: a full handshake, no failure."""
+    back = rig.add(ends.Echo())
+    ticket = tmp_path / "ticket"
+    s_client(rig, rig.server(pki.ecdsa, back.target), pki, version, "-sess_out", ticket)
+    assert b"\nNew, " in s_client(rig, rig.server(pki.ecdsa, back.target), pki, version, "-sess_in", ticket)

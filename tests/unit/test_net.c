@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/un.h>
+
+#include "lib/net/limit.h"
+#include "lib/net/service.h"
+#include "lib/net/stdio.h"
+#include "tests/unit/net_util.h"
+
+TestSuite(net, .timeout = 20);
+
+/* --- stdin and stdout --------------------------------------------------------- */
+
+static uint8_t byte_at(size_t i)
+{
+	return (uint8_t)(i * 13 + (i >> 9));
+}
+
+static bool readable(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, 5000) == 1;
+}
+
+static bool writable(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+
+	return poll(&p, 1, 5000) == 1;
+}
+
+struct copy {
+	int fd;
+	size_t bytes;
+	bool wrong;
+};
+
+/* Reads to the end, whether fd blocks or not. */
+static void *check_all(void *arg)
+{
+	struct copy *c = arg;
+	uint8_t data[5000];
+	ssize_t n;
+
+	while ((n = read(c->fd, data, sizeof(data))) != 0) {
+		if (n < 0 && errno == EAGAIN && readable(c->fd))
+			continue;
+		if (n < 0)
+			break;
+		for (ssize_t i = 0; i < n; i++)
+			c->wrong |= data[i] != byte_at(c->bytes + (size_t)i);
+		c->bytes += (size_t)n;
+	}
+	return NULL;
+}
+
+static void *write_some(void *arg)
+{
+	struct copy *c = arg;
+	uint8_t data[3333];
+
+	for (size_t done = 0; done < c->bytes;) {
+		size_t n = c->bytes - done < sizeof(data) ? c->bytes - done : sizeof(data);
+		ssize_t r;
+
+		for (size_t i = 0; i < n; i++)
+			data[i] = byte_at(done + i);
+		r = write(c->fd, data, n);
+		if (r > 0)
+			done += (size_t)r;
+		else if (r == 0 || errno != EAGAIN || !writable(c->fd))
+			break;
+	}
+	return NULL;
+}
+
+enum kind { PIPE, FILES, SOCKETS, NONBLOCKING, KINDS };
+
+#define BULK 3000000
+
+/* in[0] and out[1] are for stdio, in[1] and out[0] for the test. */
+static void make_ends(enum kind kind, int in[2], int out[2])
+{
+	char name[] = "/tmp/tlskit-net-XXXXXX", name2[] = "/tmp/tlskit-net-XXXXXX";
+
+	if (kind == FILES) {
+		struct copy c = { .bytes = BULK };
+
+		in[0] = mkstemp(name);
+		in[1] = open(name, O_WRONLY);
+		out[1] = mkstemp(name2);
+		out[0] = open(name2, O_RDONLY);
+		unlink(name);
+		unlink(name2);
+		c.fd = in[1];
+		write_some(&c);
+		return;
+	}
+	if (kind == SOCKETS) {
+		cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, in), 0);
+		cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, out), 0);
+		return;
+	}
+	cr_assert_eq(pipe(in), 0);
+	cr_assert_eq(pipe(out), 0);
+	if (kind == NONBLOCKING) {
+		fcntl(in[0], F_SETFL, O_NONBLOCK);
+		fcntl(out[1], F_SETFL, O_NONBLOCK);
+	}
+}
+
+static void carry(enum kind kind)
+{
+	int in[2], out[2], fd, in_flags, out_flags;
+	struct copy source, sink = { 0 }, back, there = { 0 };
+	pthread_t t[4];
+	struct stdio *s;
+	struct err e;
+
+	make_ends(kind, in, out);
+	in_flags = fcntl(in[0], F_GETFL);
+	out_flags = fcntl(out[1], F_GETFL);
+	s = stdio_open(in[0], out[1], &fd, &e);
+	cr_assert_not_null(s, "%s", e.msg);
+	cr_assert(fcntl(fd, F_GETFL) & O_NONBLOCK);
+	cr_assert_eq(fcntl(in[0], F_GETFL), in_flags, "flags that others share stay as they are");
+	cr_assert_eq(fcntl(out[1], F_GETFL), out_flags);
+	source = (struct copy){ .fd = in[1], .bytes = BULK };
+	sink.fd = fd;
+	back = (struct copy){ .fd = fd, .bytes = BULK };
+	there.fd = out[0];
+	if (kind != FILES)
+		pthread_create(&t[0], NULL, write_some, &source);
+	pthread_create(&t[1], NULL, check_all, &sink);
+	pthread_create(&t[2], NULL, write_some, &back);
+	if (kind != FILES) {
+		pthread_create(&t[3], NULL, check_all, &there);
+		pthread_join(t[0], NULL);
+	}
+	close(in[1]); /* the end of stdin is the end for the near end */
+	pthread_join(t[1], NULL);
+	pthread_join(t[2], NULL);
+	shutdown(fd, SHUT_WR); /* and this is the end of stdout */
+	if (kind != FILES)
+		pthread_join(t[3], NULL);
+	close(fd);
+	cr_assert_eq(stdio_finish(s, &e), 0, "%s", e.msg);
+	if (kind == FILES)
+		check_all(&there);
+	else
+		cr_assert_neq(fcntl(out[1], F_GETFL), -1, "the number is still taken");
+	cr_assert(sink.bytes == BULK && there.bytes == BULK, "kind %d: %zu in, %zu out", kind,
+		sink.bytes, there.bytes);
+	cr_assert_not(sink.wrong || there.wrong);
+	close(in[0]);
+	close(out[0]);
+	close(out[1]);
+}
+
+Test(net, stdio_carries_every_kind_both_ways)
+{
+	for (enum kind kind = 0; kind < KINDS; kind++)
+		carry(kind);
+}
+
+/* All that was written before the near end closed arrives, also when stdin never
+ * ends and was not read to its end. */
+Test(net, stdio_finish_waits_for_the_output_only)
+{
+	int in[2], out[2], fd;
+	struct copy back, there = { 0 };
+	struct stdio *s;
+	pthread_t t;
+	struct err e;
+
+	cr_assert_eq(pipe(in), 0);
+	cr_assert_eq(pipe(out), 0);
+	s = stdio_open(in[0], out[1], &fd, &e);
+	cr_assert_eq(write(in[1], "unread", 6), 6);
+	cr_assert(readable(fd));
+	there.fd = out[0];
+	back = (struct copy){ .fd = fd, .bytes = BULK };
+	pthread_create(&t, NULL, check_all, &there);
+	write_some(&back);
+	close(fd);
+	cr_assert_eq(stdio_finish(s, &e), 0, "%s", e.msg);
+	pthread_join(t, NULL);
+	cr_assert_eq(there.bytes, BULK);
+	cr_assert_not(there.wrong);
+}
+
+/* A reader of stdout that went away, a full disk: an error and no SIGPIPE, and
+ * the near end finds out. */
+Test(net, stdio_output_that_fails)
+{
+	for (int full = 0; full < 2; full++) {
+		int in[2], out[2], fd;
+		struct stdio *s;
+		struct err e = { 0 };
+
+		cr_assert_eq(pipe(in), 0);
+		if (full) {
+			out[1] = open("/dev/full", O_WRONLY);
+			cr_assert_geq(out[1], 0);
+		} else {
+			cr_assert_eq(pipe(out), 0);
+			close(out[0]);
+		}
+		s = stdio_open(in[0], out[1], &fd, &e);
+		cr_assert_eq(send(fd, "x", 1, MSG_NOSIGNAL), 1);
+		for (int i = 0; i < 2000 && send(fd, "x", 1, MSG_NOSIGNAL) == 1; i++)
+			usleep(100);
+		errno = 0;
+		cr_assert_eq(send(fd, "x", 1, MSG_NOSIGNAL), -1);
+		cr_assert_eq(errno, EPIPE);
+		close(fd);
+		cr_assert_eq(stdio_finish(s, &e), -1);
+		cr_assert_eq(e.kind, ERR_IO);
+		cr_assert_not_null(strstr(e.msg, full ? "No space left" : "Broken pipe"), "%s", e.msg);
+		close(in[1]);
+	}
+}
+
+/* --- limits --------------------------------------------------------------------- */
+
+Test(net, limits)
+{
+	struct rlimit lim, low;
+	cpu_set_t all, one;
+	unsigned cpus;
+
+	cr_assert_eq(getrlimit(RLIMIT_NOFILE, &lim), 0);
+	low = (struct rlimit){ .rlim_cur = 64, .rlim_max = lim.rlim_max };
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &low), 0);
+	cr_assert_eq(limit_raise_files(), lim.rlim_max);
+	cr_assert_eq(getrlimit(RLIMIT_NOFILE, &low), 0);
+	cr_assert_eq(low.rlim_cur, lim.rlim_max);
+	cr_assert_eq(limit_raise_files(), lim.rlim_max, "again");
+
+	cr_assert_eq(sched_getaffinity(0, sizeof(all), &all), 0);
+	cpus = limit_cpus();
+	cr_assert_eq(cpus, CPU_COUNT(&all));
+	CPU_ZERO(&one);
+	for (int i = 0; i < CPU_SETSIZE; i++) {
+		if (CPU_ISSET(i, &all)) {
+			CPU_SET(i, &one);
+			break;
+		}
+	}
+	cr_assert_eq(sched_setaffinity(0, sizeof(one), &one), 0);
+	cr_assert_eq(limit_cpus(), 1);
+}
+
+/* --- service manager --------------------------------------------------------------- */
+
+static void hears(const char *name, const char *where)
+{
+	struct sockaddr_un un = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+	size_t len = strlen(name);
+	char got[32] = "";
+
+	memcpy(un.sun_path, name, len);
+	if (name[0] == '@')
+		un.sun_path[0] = '\0';
+	cr_assert_eq(bind(fd, (struct sockaddr *)&un, (socklen_t)(sizeof(un) - sizeof(un.sun_path) + len)), 0);
+	setenv("NOTIFY_SOCKET", where, 1);
+	service_notify("READY=1");
+	cr_assert_eq(recv(fd, got, sizeof(got) - 1, 0), 7, "%s", where);
+	cr_assert_str_eq(got, "READY=1");
+	close(fd);
+}
+
+Test(net, service_notify)
+{
+	char dir[] = "/tmp/tlskit-net-XXXXXX", path[64], name[64];
+
+	cr_assert_not_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/n", dir);
+	snprintf(name, sizeof(name), "@%s", dir);
+	hears(path, path);
+	hears(name, name);
+	unlink(path);
+	rmdir(dir);
+	/* none, nobody there, nonsense: nothing happens */
+	unsetenv("NOTIFY_SOCKET");
+	service_notify("READY=1");
+	for (int i = 0; i < 4; i++) {
+		setenv("NOTIFY_SOCKET", (const char *[]){ path, "", "@", "relative" }[i], 1);
+		service_notify("READY=1");
+	}
+	memset(path, 'a', sizeof(path) - 1);
+	path[0] = '/';
+	setenv("NOTIFY_SOCKET", path, 1);
+	service_notify("READY=1");
+}
+
+Test(net, inherited_descriptors_need_our_pid)
+{
+	static const char *const pids[] = { "", "1", "-1", "x", "99999999999999999999" };
+	char own[16];
+	int fds[4];
+
+	snprintf(own, sizeof(own), "%d", getpid());
+	setenv("LISTEN_FDS", "1", 1);
+	for (size_t i = 0; i < sizeof(pids) / sizeof(pids[0]); i++) {
+		setenv("LISTEN_PID", pids[i], 1);
+		cr_assert_eq(service_listen_fds("", fds, 4), 0, "%s", pids[i]);
+	}
+	setenv("LISTEN_PID", own, 1);
+	for (size_t i = 0; i < sizeof(pids) / sizeof(pids[0]); i++) {
+		if (i == 1)
+			continue;
+		setenv("LISTEN_FDS", pids[i], 1);
+		cr_assert_eq(service_listen_fds("", fds, 4), 0, "%s", pids[i]);
+	}
+	setenv("LISTEN_FDS", "0", 1);
+	cr_assert_eq(service_listen_fds("", fds, 4), 0);
+}
