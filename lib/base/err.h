@@ -24,8 +24,13 @@ enum err_kind {
 
 struct err {
 	enum err_kind kind;
-	char msg[512]; /* no newline, no trailing full stop */
+	char msg[512]; /* one line, no trailing full stop; the functions below see to it */
 };
+
+/* Arguments may come from peers: what a terminal would act on (utf8.h) or is not
+ * UTF-8 becomes '?'. Text that is too long is cut and ends in an ellipsis; where
+ * two parts are joined the first one is cut, since the reason stands behind.
+ * Arguments may point into e->msg. */
 
 /* Fills *e and returns -1, so that a caller can `return err_set(...)`. */
 int err_set(struct err *e, enum err_kind kind, const char *fmt, ...)

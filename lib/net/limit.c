@@ -10,6 +10,9 @@
 #ifdef __linux__
 #include <sched.h>
 #endif
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "lib/net/limit.h"
 
@@ -72,4 +75,13 @@ unsigned limit_cpus(void)
 		return n;
 	online = sysconf(_SC_NPROCESSORS_ONLN);
 	return online > 0 ? (unsigned)online : 1;
+}
+
+void limit_keep_heap(size_t bytes)
+{
+#ifdef __GLIBC__
+	mallopt(M_TRIM_THRESHOLD, bytes > INT_MAX ? INT_MAX : (int)bytes);
+#else
+	(void)bytes;
+#endif
 }

@@ -21,6 +21,7 @@
 #define ACCEPTS_A_TURN  64
 #define PAUSE_MS        200 /* after descriptors ran out */
 #define FILES_RESERVED  64 /* log, libraries, listeners, resolver */
+#define HEAP_KEEP       (8 * 1024 * 1024)
 #define TICKETS_KEPT    32 /* a target */
 #define LOG_FLUSH_MS    10000
 #define CONNS_MIN       8
@@ -409,6 +410,7 @@ struct tunnel *tunnel_open(const struct tunnel_options *o, struct err *e)
 	t->signals = o->signals;
 	t->drain_ms = o->drain_ms;
 	t->single = o->listen->kind == ADDR_STDIO || o->targets[0].kind == ADDR_STDIO;
+	limit_keep_heap(HEAP_KEEP);
 	t->max_conns = connection_limit(o->max_conns);
 	if (setup_relays(t, o, e) < 0 || setup_workers(t, t->single ? 1 : o->threads, e) < 0 ||
 		setup_timers(t, e) < 0 || setup_ends(t, o, e) < 0) {

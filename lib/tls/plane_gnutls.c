@@ -12,8 +12,10 @@
 #include "lib/tls/tlserr.h"
 
 #define STAGE_MIN 16384
-#define STAGE_MAX (256 * 1024)
+#define STAGE_MAX 131072
 #define RENEGOTIATIONS_MAX 3
+#define RECORD_OVERHEAD    64 /* header, explicit nonce, type, tag: 5 + 8 + 1 + 16 at most for an AEAD */
+#define TICKETS_ROOM       2048
 
 /* An answer to a wish to renegotiate (TLS 1.2): no, with a warning alert
  * (RFC 5246, 7.2.2). A peer that keeps asking is thrown out. */
@@ -166,6 +168,9 @@ static int seal(struct session *s, size_t n)
 	size_t max = gnutls_record_get_max_size(s->gs), done = 0;
 	ssize_t r = 0;
 
+	/* room for all of it at once: growing record by record would copy */
+	if (n && buf_reserve(s->pool, &s->out, n + (n / max + 1) * RECORD_OVERHEAD + TICKETS_ROOM) < 0)
+		return GNUTLS_E_MEMORY_ERROR;
 	if (n && !s->tickets_sent)
 		r = send_tickets(s);
 	while (r >= 0 && done < n) {

@@ -13,7 +13,7 @@
 #include "lib/tls/tlserr.h"
 
 #define READ_FIRST (8 * 1024) /* a ClientHello, a server's flight */
-#define READ_MAX   (256 * 1024)
+#define READ_MAX   131072
 #define AGAIN_MAX  16 /* warning alerts and the like in one call of a handshake */
 
 /* --- the buffered transport ---------------------------------------------------- */

@@ -108,6 +108,7 @@ class Pipe:
 def context(server=False, cred=None, ca=None, versions=None, alpn=None, verify_client=None):
     """An ssl context; the client verifies "localhost" against ca, or nothing."""
     c = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if server else ssl.PROTOCOL_TLS_CLIENT)
+    c.options &= ~getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)  # Python's default hides truncation
     if not server and not ca:
         c.check_hostname, c.verify_mode = False, ssl.CERT_NONE
     if ca:
@@ -127,6 +128,10 @@ def context(server=False, cred=None, ca=None, versions=None, alpn=None, verify_c
 V12 = (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_2)
 V13 = (ssl.TLSVersion.TLSv1_3, ssl.TLSVersion.TLSv1_3)
 VERSIONS = {"1.2": V12, "1.3": V13}
+
+
+class Truncated(Exception):
+    """The transport ended without close_notify."""
 
 
 class Tls:
@@ -205,11 +210,15 @@ class Tls:
             self.flush()
 
     def recv(self, n=CHUNK):
-        """b"" after close_notify; SSLEOFError when the transport just ends."""
+        """b"" after close_notify; Truncated when the transport just ends."""
         try:
             return self.step(self.obj.read, n)
         except ssl.SSLZeroReturnError:
             return b""
+        except ssl.SSLError as e:
+            if "EOF" in (e.reason or "EOF"):
+                raise Truncated from None
+            raise
 
     def shut(self):
         """Sends close_notify; reading goes on."""
@@ -260,7 +269,7 @@ def recv_to_end(stream):
         return b"".join(parts), "eof"
     except (ConnectionResetError, BrokenPipeError):
         return b"".join(parts), "reset"
-    except ssl.SSLEOFError:
+    except Truncated:
         return b"".join(parts), "cut"
 
 

@@ -216,9 +216,7 @@ class OpensslClient(Client, Peer):
         self.where, self.ca, self.version, self.quiet = target, ca, version, quiet
 
     def argv(self):
-        out = ["s_client", "-connect", self.where, *self.args]
-        if self.quiet:
-            out += ["-quiet"]
+        out = ["s_client", "-connect", self.where, *(["-quiet"] if self.quiet else []), *self.args]
         if self.ca:
             out += ["-CAfile", self.ca, "-verify_return_error", "-verify_quiet",
                     "-verify_hostname", "localhost", "-servername", "localhost"]

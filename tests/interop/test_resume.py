@@ -4,8 +4,7 @@
 import pytest
 
 import ends
-import peers
-from peers import GnutlsCli, GnutlsServ, OpensslClient, OpensslServer, Stunnel
+from peers import GnutlsCli, GnutlsServ, OpensslClient, Stunnel
 
 VERSIONS = ["1.2", "1.3"]
 

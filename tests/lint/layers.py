@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Holds lib/ and cli/ against the rules of docs/architecture.md.
+"""Holds lib/ and cli/ against the rules of docs/architecture.md, and Makefile.am
+against the files that are there.
 
 layers.py [TREE]      reports each breach as FILE:LINE: text; exit 1 if any
 layers.py --self-test checks that each rule finds its breach
@@ -131,6 +132,16 @@ def check_names(path, text, tree):
             yield number, f"{name} is not called {stem.split('_')[0]}_..., as what {path} declares is"
 
 
+def check_build(tree):
+    """A file that Makefile.am does not name is neither built nor run nor shipped."""
+    makefile = tree / "Makefile.am"
+    named = set(re.findall(r"[\w./-]+\.[ch]\b", makefile.read_text(encoding="utf-8")))
+    for d in ("lib", "cli", "tests/unit"):
+        for p in sorted((tree / d).rglob("*.[ch]")):
+            if p.relative_to(tree).as_posix() not in named:
+                yield f"{p.relative_to(tree).as_posix()}:1: Makefile.am does not name it"
+
+
 def check(tree):
     """("FILE:LINE: text" of each breach, number of files)."""
     files = sorted(p for d in ("lib", "cli") for p in (tree / d).rglob("*.[ch]"))
@@ -150,7 +161,7 @@ def check(tree):
         if lines > MAX_LINES:
             faults.append((lines, f"{lines} lines; look for the second idea in it ({MAX_LINES} is the limit)"))
         found += [f"{path}:{number}: {fault}" for number, fault in faults]
-    return found, len(files)
+    return found + list(check_build(tree)), len(files)
 
 
 # --- self-test: a file, its text, and a piece of the report it must cause ------
@@ -190,6 +201,7 @@ BAD = [
     ("lib/net/sock.h", "extern int socks[4];\n", "socks is not called sock_..."),
     ("lib/net/sock.h", "static inline int f(void) { return 0; }\nint g(void);\n", "lib/net/sock.h:2: g is not"),
     ("lib/tls/tls_int.h", "int other_peek(void);\n", "other_peek is not called"),
+    ("Makefile.am", " ".join(set(GOOD) - {"cli/cmd.h"}), "cli/cmd.h:1: Makefile.am does not name it"),
     ("lib/base/log.c", "\n" * 501, "501 lines"),
 ]
 
@@ -201,8 +213,9 @@ def write_tree(tree, files):
 
 
 def report_of(files):
+    """The breaches of a tree of these files, with a Makefile.am unless they bring one."""
     with tempfile.TemporaryDirectory() as d:
-        write_tree(pathlib.Path(d), files)
+        write_tree(pathlib.Path(d), {"Makefile.am": " ".join(files), **files})
         return check(pathlib.Path(d))[0]
 
 

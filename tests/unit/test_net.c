@@ -249,7 +249,7 @@ Test(net, limits)
 
 	cr_assert_eq(sched_getaffinity(0, sizeof(all), &all), 0);
 	cpus = limit_cpus();
-	cr_assert_eq(cpus, CPU_COUNT(&all));
+	cr_assert_eq(cpus, (unsigned)CPU_COUNT(&all));
 	CPU_ZERO(&one);
 	for (int i = 0; i < CPU_SETSIZE; i++) {
 		if (CPU_ISSET(i, &all)) {
