@@ -39,6 +39,11 @@ void log_setup(enum log_format format, enum log_level level, int fd)
 	log_fd = fd;
 }
 
+bool log_is_json(void)
+{
+	return log_format == LOG_JSON;
+}
+
 bool log_on(enum log_level level)
 {
 	return level <= log_level;

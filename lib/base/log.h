@@ -23,6 +23,7 @@ enum log_format { LOG_TEXT, LOG_JSON };
 /* Before any thread starts. fd is borrowed (2 for stderr). */
 void log_setup(enum log_format format, enum log_level level, int fd);
 bool log_on(enum log_level level);
+bool log_is_json(void);
 
 enum log_type {
 	LOG_END, /* ends a list of fields */

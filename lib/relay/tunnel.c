@@ -38,6 +38,8 @@ struct tunnel {
 	bool single; /* one connection, then the end */
 	bool single_taken;
 	bool signals;
+	void (*on_close)(void *arg, const struct relay_report *r);
+	void *on_close_arg;
 	uint64_t max_conns, drain_ms;
 	atomic_ullong total; /* connections there are */
 	atomic_bool full; /* accepting waits for an end */
@@ -260,6 +262,17 @@ static void on_log_task(void *arg)
 	loop_timer_set(t->log_timer, LOG_FLUSH_MS);
 }
 
+static void tell(struct tunnel *t, const struct relay_report *r)
+{
+	/* of a single connection the command tells how it ended */
+	bool quiet = t->single && !log_is_json() && !log_on(LOG_DEBUG);
+
+	if (t->on_close)
+		t->on_close(t->on_close_arg, r);
+	else if (!quiet && !report_log(r) && !atomic_exchange(&t->log_armed, true))
+		loop_post(t->workers[0].loop, &t->log_task);
+}
+
 /* On the thread of the worker whose relay ended. */
 static void on_relay_end(struct relay_group *g, const struct relay_report *r)
 {
@@ -267,8 +280,7 @@ static void on_relay_end(struct relay_group *g, const struct relay_report *r)
 	struct tunnel *t = w->owner;
 	bool last;
 
-	if (!report_log(r) && !atomic_exchange(&t->log_armed, true))
-		loop_post(t->workers[0].loop, &t->log_task);
+	tell(t, r);
 	if (t->single && r->stage)
 		t->failure = *r->why;
 	atomic_fetch_sub(&w->active, 1);
@@ -409,6 +421,8 @@ struct tunnel *tunnel_open(const struct tunnel_options *o, struct err *e)
 	t->stdio_fd = -1;
 	t->signals = o->signals;
 	t->drain_ms = o->drain_ms;
+	t->on_close = o->on_close;
+	t->on_close_arg = o->on_close_arg;
 	t->single = o->listen->kind == ADDR_STDIO || o->targets[0].kind == ADDR_STDIO;
 	limit_keep_heap(HEAP_KEEP);
 	t->max_conns = connection_limit(o->max_conns);

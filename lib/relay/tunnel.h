@@ -27,6 +27,10 @@ struct tunnel_options {
 	bool allow_truncation;
 	unsigned threads; /* at least 1 */
 	uint64_t max_conns; /* 0: what the descriptor limit allows */
+	/* Told of each connection that ended, in place of the log; from any of the
+	 * tunnel's threads. NULL: the log. */
+	void (*on_close)(void *arg, const struct relay_report *r);
+	void *on_close_arg;
 	bool signals; /* SIGTERM and SIGINT drain, a second one ends at once; tells the service manager */
 };
 

@@ -14,6 +14,7 @@
 #define STAGE_MIN 16384
 #define STAGE_MAX 131072
 #define RENEGOTIATIONS_MAX 3
+#define EMPTY_MAX          1000 /* records without data in a row: tickets, key updates, or an attack */
 #define RECORD_OVERHEAD    64 /* header, explicit nonce, type, tag: 5 + 8 + 1 + 16 at most for an AEAD */
 #define TICKETS_ROOM       2048
 
@@ -31,8 +32,9 @@ static int refuse_renegotiation(struct session *s)
 static int receive(struct session *s, gnutls_packet_t *packet)
 {
 	ssize_t r;
+	int empty;
 
-	for (;;) {
+	for (empty = 0; empty < EMPTY_MAX; empty++) {
 		*packet = NULL;
 		r = gnutls_record_recv_packet(s->gs, packet);
 		if (r > 0)
@@ -53,6 +55,7 @@ static int receive(struct session *s, gnutls_packet_t *packet)
 		if (r < 0 && (gnutls_error_is_fatal((int)r) || r == GNUTLS_E_UNEXPECTED_PACKET))
 			return (int)r;
 	}
+	return GNUTLS_E_TOO_MANY_HANDSHAKE_PACKETS;
 }
 
 static long fail(struct session *s, int code, struct err *e)
