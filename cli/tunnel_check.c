@@ -11,12 +11,13 @@
 #include "lib/net/dial.h"
 #include "lib/net/loop.h"
 #include "lib/net/sock.h"
+#include "lib/relay/target.h"
 #include "lib/tls/session.h"
 
 #define REJECTION_WAIT_MS 1000 /* in TLS 1.3 a server refuses a client after the client's handshake is over */
 
 struct check {
-	const struct addr *target;
+	struct target target;
 	struct tls_config *tls;
 	uint64_t handshake_ms;
 	struct loop *loop;
@@ -25,7 +26,6 @@ struct check {
 	struct loop_timer *timer;
 	struct sock sock;
 	struct session *session;
-	struct session_peer peer;
 	struct session_info info;
 	char where[ADDR_TEXT_SIZE];
 	uint64_t started, connected, shaken;
@@ -109,7 +109,7 @@ static int start_tls(struct check *c, int fd)
 	if (!c->tls)
 		return 1;
 	c->sock.readable = false;
-	c->session = session_new(c->tls, &c->sock, c->pool, &c->peer, &c->err);
+	c->session = session_new(c->tls, &c->sock, c->pool, &c->target.peer, &c->err);
 	if (!c->session)
 		return -1;
 	c->watch = loop_watch_new(c->loop, fd, on_ready, c, &c->err);
@@ -181,9 +181,7 @@ static void print_tls(const struct check *c)
 
 static int print(const struct check *c)
 {
-	char name[ADDR_TEXT_SIZE];
-
-	printf("target       %s%s\n", c->target->tls ? "tls:" : "", addr_format(c->target, name));
+	printf("target       %s%s\n", c->target.addr.tls ? "tls:" : "", c->target.name);
 	if (c->connected)
 		printf("connect      %.1f ms to %s\n", (double)(c->connected - c->started) / 1e6, c->where);
 	if (c->shaken)
@@ -197,21 +195,9 @@ static int print(const struct check *c)
 	return err_exit_code(&c->err);
 }
 
-static void set_peer(struct check *c)
-{
-	const char *name = config_servername(c->tls);
-
-	c->peer.sni = name ? name : addr_sni(c->target);
-	if (config_verify_name(c->tls))
-		name = config_verify_name(c->tls);
-	if (!name && c->target->kind == ADDR_TCP)
-		name = c->target->loopback ? "localhost" : c->target->host;
-	c->peer.name = name;
-}
-
 int tunnel_modes_check(const struct addr *target, struct tls_config *tls, uint64_t connect_ms, uint64_t handshake_ms)
 {
-	struct check c = { .target = target, .tls = tls, .handshake_ms = handshake_ms, .sock = { .fd = -1 } };
+	struct check c = { .tls = tls, .handshake_ms = handshake_ms, .sock = { .fd = -1 } };
 	struct dial_options o = { .timeout_ms = connect_ms };
 	struct dial *d = NULL;
 	int code;
@@ -220,8 +206,10 @@ int tunnel_modes_check(const struct addr *target, struct tls_config *tls, uint64
 		fprintf(stderr, "tlskit tunnel: --check needs a TARGET that can be connected to\n");
 		return 2;
 	}
-	if (tls)
-		set_peer(&c);
+	if (target_init(&c.target, target, tls, &c.err) < 0) {
+		fprintf(stderr, "tlskit tunnel: %s\n", c.err.msg);
+		return err_exit_code(&c.err);
+	}
 	c.started = clock_mono_ns();
 	c.loop = loop_new(&c.err);
 	c.pool = buf_pool_new(1 << 20);
@@ -232,6 +220,7 @@ int tunnel_modes_check(const struct addr *target, struct tls_config *tls, uint64
 		c.ok = false;
 	code = print(&c);
 	session_free(c.session);
+	target_free(&c.target);
 	loop_watch_free(c.watch);
 	sock_close(&c.sock, false);
 	loop_timer_free(c.timer);

@@ -6,15 +6,7 @@
 #include <stdint.h>
 
 #include "lib/base/err.h"
-#include "lib/net/sock.h"
-#include "lib/tls/session.h"
-
-/* One side of a relay: a socket, with TLS on it or plain. */
-struct end {
-	struct sock sock;
-	struct session *tls; /* NULL: plain */
-	bool fin_sent; /* the relay's, for a lingering close */
-};
+#include "lib/relay/end.h"
 
 /* One direction of a relay: from one end to the other.
  *

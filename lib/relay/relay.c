@@ -11,7 +11,6 @@
 #include "lib/net/dial.h"
 #include "lib/relay/pipe.h"
 
-#define DOWN_FOR_NS     (5 * NS_PER_S) /* a target that failed comes last for so long */
 #define CLOSING_TICK_MS 20
 #define CLOSING_MS      2000 /* without progress */
 
@@ -28,12 +27,11 @@ struct relay {
 	struct relay *next, **prev;
 	enum relay_state state;
 	struct end front, back;
-	struct loop_watch *front_watch, *back_watch;
 	struct pipe up, down; /* front to back, back to front */
 	struct loop_timer *timer; /* of the state */
 	struct loop_task again; /* a share of a turn was used up */
 	struct dial *dial;
-	struct relay_target *target; /* the one in use or tried */
+	struct target *target; /* the one in use or tried */
 	uint64_t tried; /* bit n: target n was tried */
 	bool retried; /* a target did not get on with a ticket and has its second chance */
 	uint64_t started_ns, active_ns; /* active: bytes moved last */
@@ -69,23 +67,14 @@ static void report(struct relay *r)
 	r->group->on_end(r->group, &rep);
 }
 
-static void end_free(struct end *e, struct loop_watch **watch)
-{
-	loop_watch_free(*watch);
-	*watch = NULL;
-	session_free(e->tls);
-	e->tls = NULL;
-	sock_close(&e->sock, false);
-}
-
 /* The one way out. */
 static void drop(struct relay *r)
 {
 	loop_defer_cancel(r->group->loop, &r->again);
 	loop_timer_free(r->timer);
 	dial_cancel(r->dial);
-	end_free(&r->front, &r->front_watch);
-	end_free(&r->back, &r->back_watch);
+	end_free(&r->front);
+	end_free(&r->back);
 	*r->prev = r->next;
 	if (r->next)
 		r->next->prev = r->prev;
@@ -104,64 +93,23 @@ static void note_info(struct relay *r)
 	r->has_info = r->info.version != NULL;
 }
 
-/* What has to happen before a descriptor may go, after a failure. Closing a
- * socket with unread bytes sends a reset, and a reset destroys what the other
- * side has not read yet: an alert, or the tail of the data. So a TLS side gets
- * its alert and FIN and is read until it ends; a plain side is reset, but once
- * all that was given to the kernel has arrived. True: it may go now. */
-static bool end_settled(struct relay *r, struct end *e)
-{
-	unsigned char sink[4096];
-	struct err ignored;
-	long n;
-
-	if (e->sock.fd < 0 || e->sock.error)
-		return true;
-	if (!e->tls)
-		return sock_unsent(&e->sock) == 0;
-	if (session_flush(e->tls, &ignored) == SOCK_BLOCKED)
-		return false;
-	if (e->sock.error)
-		return true;
-	if (!e->fin_sent) {
-		e->fin_sent = true;
-		sock_shutdown_write(&e->sock);
-	}
-	while ((n = sock_read(&e->sock, sink, sizeof(sink))) > 0)
-		r->closing_ns = loop_now_ns(r->group->loop);
-	return n != SOCK_BLOCKED;
-}
-
-static void settle(struct end *e, struct loop_watch **watch)
-{
-	if (e->sock.fd < 0)
-		return;
-	loop_watch_free(*watch);
-	*watch = NULL;
-	sock_close(&e->sock, !e->tls); /* a plain side is reset: what it has is not all */
-}
-
-static size_t unsent(const struct relay *r)
-{
-	return (r->front.tls ? 0 : sock_unsent(&r->front.sock)) + (r->back.tls ? 0 : sock_unsent(&r->back.sock));
-}
-
 static void closing_step(struct relay *r)
 {
-	bool front = end_settled(r, &r->front), back = end_settled(r, &r->back);
+	bool progress = false;
+	bool front = end_settled(&r->front, &progress), back = end_settled(&r->back, &progress);
 	uint64_t now = loop_now_ns(r->group->loop);
-	size_t left = unsent(r);
+	size_t left = end_unsent(&r->front) + end_unsent(&r->back);
 
-	if (left != r->unsent) {
+	if (progress || left != r->unsent) {
 		r->unsent = left;
 		r->closing_ns = now;
 	}
 	if (now - r->closing_ns > CLOSING_MS * NS_PER_MS)
 		front = back = true;
 	if (front)
-		settle(&r->front, &r->front_watch);
+		end_settle(&r->front);
 	if (back)
-		settle(&r->back, &r->back_watch);
+		end_settle(&r->back);
 	if (front && back)
 		drop(r);
 	else
@@ -335,8 +283,7 @@ static void on_back(void *arg, unsigned ready)
 {
 	struct relay *r = arg;
 
-	r->back.sock.readable |= (ready & LOOP_READ) != 0;
-	r->back.sock.writable |= (ready & LOOP_WRITE) != 0;
+	end_ready(&r->back, ready);
 	on_ready(r);
 }
 
@@ -365,18 +312,18 @@ static void target_failed(struct relay *r, const char *stage)
 	struct err ignored;
 
 	if (worth_a_retry(r)) {
-		end_free(&r->back, &r->back_watch);
+		end_free(&r->back);
 		dial_next(r);
 		return;
 	}
-	atomic_store_explicit(&r->target->down_until_ns, loop_now_ns(r->group->loop) + DOWN_FOR_NS, memory_order_relaxed);
+	target_mark_down(r->target, loop_now_ns(r->group->loop));
 	if (!targets_left(r)) {
 		end(r, stage);
 		return;
 	}
 	if (r->back.tls)
 		session_flush(r->back.tls, &ignored); /* its alert, as far as it goes */
-	end_free(&r->back, &r->back_watch);
+	end_free(&r->back);
 	dial_next(r);
 }
 
@@ -394,22 +341,23 @@ static void back_connected(struct relay *r, int fd)
 {
 	struct relay_group *g = r->group;
 
-	sock_init(&r->back.sock, fd);
-	r->back.sock.readable = false; /* the watch tells */
-	r->back_watch = loop_watch_new(g->loop, fd, on_back, r, &r->why);
-	if (r->back_watch && g->setup->back_tls) {
-		r->back.tls = session_new(g->setup->back_tls, &r->back.sock, g->pool, &r->target->peer, &r->why);
-		if (r->back.tls) {
-			r->state = BACK_HANDSHAKE;
-			arm(r, g->setup->handshake_timeout_ms);
-			back_handshake(r);
-			return;
-		}
-	} else if (r->back_watch) {
+	end_init(&r->back, fd);
+	if (end_watch(&r->back, g->loop, on_back, r, &r->why) < 0) {
+		end(r, "connect");
+		return;
+	}
+	if (!g->setup->back_tls) {
 		start_flow(r);
 		return;
 	}
-	end(r, "connect");
+	r->back.tls = session_new(g->setup->back_tls, &r->back.sock, g->pool, &r->target->peer, &r->why);
+	if (!r->back.tls) {
+		end(r, "target-handshake");
+		return;
+	}
+	r->state = BACK_HANDSHAKE;
+	arm(r, g->setup->handshake_timeout_ms);
+	back_handshake(r);
 }
 
 static void on_dialed(void *arg, int fd, const struct sockaddr *sa, socklen_t len, const struct err *e)
@@ -423,26 +371,8 @@ static void on_dialed(void *arg, int fd, const struct sockaddr *sa, socklen_t le
 		target_failed(r, "connect");
 		return;
 	}
-	atomic_store_explicit(&r->target->down_until_ns, 0, memory_order_relaxed);
+	target_mark_up(r->target);
 	back_connected(r, fd);
-}
-
-/* The next target, from `start` on around; those that failed lately come last. */
-static unsigned choose(struct relay *r, unsigned start)
-{
-	struct relay_setup *s = r->group->setup;
-	uint64_t now = loop_now_ns(r->group->loop);
-	unsigned pass, i, k;
-
-	for (pass = 0; pass < 2; pass++)
-		for (i = 0; i < s->n_targets; i++) {
-			k = (start + i) % s->n_targets;
-			if (r->tried & (1ULL << k))
-				continue;
-			if (pass || atomic_load_explicit(&s->targets[k].down_until_ns, memory_order_relaxed) <= now)
-				return k;
-		}
-	return start;
 }
 
 static void dial_next(struct relay *r)
@@ -457,7 +387,7 @@ static void dial_next(struct relay *r)
 	loop_timer_cancel(r->timer);
 	if (g->setup->balance == RELAY_ROUNDROBIN)
 		start = atomic_fetch_add_explicit(&g->setup->turn, 1, memory_order_relaxed) % g->setup->n_targets;
-	k = choose(r, start);
+	k = target_choose(g->setup->targets, g->setup->n_targets, start, r->tried, loop_now_ns(g->loop));
 	r->tried |= 1ULL << k;
 	r->target = &g->setup->targets[k];
 	if (r->target->addr.kind == ADDR_STDIO) {
@@ -509,8 +439,7 @@ static void on_front(void *arg, unsigned ready)
 {
 	struct relay *r = arg;
 
-	r->front.sock.readable |= (ready & LOOP_READ) != 0;
-	r->front.sock.writable |= (ready & LOOP_WRITE) != 0;
+	end_ready(&r->front, ready);
 	if (r->state != BACK_HANDSHAKE)
 		on_ready(r);
 }
@@ -519,13 +448,11 @@ static int open_front(struct relay *r, int fd)
 {
 	struct relay_group *g = r->group;
 
-	sock_init(&r->front.sock, fd);
-	r->front.sock.readable = false; /* the watch tells, and saves a call that finds nothing */
+	end_init(&r->front, fd);
 	r->timer = loop_timer_new(g->loop, on_timer, r);
 	if (!r->timer)
 		return err_set(&r->why, ERR_RUNTIME, "no memory");
-	r->front_watch = loop_watch_new(g->loop, fd, on_front, r, &r->why);
-	if (!r->front_watch)
+	if (end_watch(&r->front, g->loop, on_front, r, &r->why) < 0)
 		return -1;
 	if (!g->setup->front_tls)
 		return 0;
@@ -574,18 +501,6 @@ void relay_start(struct relay_group *g, int fd, const char *peer)
 	}
 }
 
-static void abort_end(struct end *e)
-{
-	struct err ignored;
-
-	if (e->tls) {
-		session_abort(e->tls);
-		session_flush(e->tls, &ignored);
-	} else {
-		sock_close(&e->sock, true);
-	}
-}
-
 void relay_abort_all(struct relay_group *g)
 {
 	struct relay *r, *next;
@@ -598,11 +513,8 @@ void relay_abort_all(struct relay_group *g)
 			r->stage = "drain";
 			note_info(r);
 		}
-		loop_watch_free(r->front_watch);
-		loop_watch_free(r->back_watch);
-		r->front_watch = r->back_watch = NULL;
-		abort_end(&r->front);
-		abort_end(&r->back);
+		end_abort(&r->front);
+		end_abort(&r->back);
 		drop(r);
 	}
 }

@@ -9,28 +9,21 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/err.h"
-#include "lib/net/addr.h"
 #include "lib/net/loop.h"
+#include "lib/relay/target.h"
 #include "lib/tls/session.h"
 
 /* A connection that came in (the front) joined to one that is made to a target
  * (the back), from the accept to the last byte. */
 
-/* What all relays of a tunnel share; immutable but for the atomics, and
- * outlives them. */
-struct relay_target {
-	struct addr addr;
-	char name[ADDR_TEXT_SIZE]; /* for logs */
-	struct session_peer peer; /* TLS: what to send and verify */
-	atomic_ullong down_until_ns; /* it failed: others go first until then */
-};
-
 enum relay_balance { RELAY_FIRST, RELAY_ROUNDROBIN };
 
+/* What all relays of a tunnel share; immutable but for the atomics, and
+ * outlives them. */
 struct relay_setup {
 	struct tls_config *front_tls; /* NULL: plain */
 	struct tls_config *back_tls;
-	struct relay_target *targets;
+	struct target *targets;
 	unsigned n_targets; /* 1 to 64 */
 	enum relay_balance balance;
 	atomic_uint turn; /* RELAY_ROUNDROBIN */

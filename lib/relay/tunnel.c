@@ -3,7 +3,6 @@
 
 #include "lib/relay/tunnel.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,25 +11,20 @@
 #include "lib/base/log.h"
 #include "lib/net/limit.h"
 #include "lib/net/service.h"
-#include "lib/net/sock.h"
 #include "lib/net/stdio.h"
+#include "lib/relay/acceptor.h"
 #include "lib/relay/report.h"
 #include "lib/relay/worker.h"
 
-#define BACKLOG         4096 /* the kernel cuts it to its own limit */
-#define ACCEPTS_A_TURN  64
-#define PAUSE_MS        200 /* after descriptors ran out */
 #define FILES_RESERVED  64 /* log, libraries, listeners, resolver */
 #define HEAP_KEEP       (8 * 1024 * 1024)
-#define TICKETS_KEPT    32 /* a target */
 #define LOG_FLUSH_MS    10000
 #define CONNS_MIN       8
 
 struct tunnel {
 	struct relay_setup setup;
-	struct relay_target *targets;
-	struct listener listener;
-	struct loop_watch *watches[LISTEN_MAX];
+	struct target *targets;
+	struct acceptor acceptor;
 	struct worker *workers;
 	unsigned n_workers;
 	struct stdio *stdio;
@@ -43,44 +37,15 @@ struct tunnel {
 	uint64_t max_conns, drain_ms;
 	atomic_ullong total; /* connections there are */
 	atomic_bool full; /* accepting waits for an end */
-	bool backing_off; /* accepting waits for descriptors */
 	bool warned_full;
 	atomic_bool stopping, aborted;
-	struct loop_timer *pause_timer, *drain_timer, *log_timer;
+	struct loop_timer *drain_timer, *log_timer;
 	struct loop_task resume_task, stop_task, ended_task, log_task;
 	atomic_bool log_armed;
 	struct err failure; /* of the single connection */
 };
 
 /* --- accepting -------------------------------------------------------------------- */
-
-static void pause_accepting(struct tunnel *t)
-{
-	bool paused = t->backing_off || atomic_load(&t->full) || (t->single && t->single_taken);
-	int i;
-
-	for (i = 0; i < t->listener.n; i++)
-		if (t->watches[i])
-			loop_watch_pause(t->watches[i], paused);
-}
-
-static void on_pause_over(void *arg)
-{
-	struct tunnel *t = arg;
-
-	t->backing_off = false;
-	pause_accepting(t);
-}
-
-static void back_off(struct tunnel *t, int eno)
-{
-	if (log_limit("accept"))
-		log_msg(LOG_WARN, "accepting waits: %s%s", strerror(eno),
-			eno == EMFILE ? " (raise the descriptor limit, or lower --max-conns)" : "");
-	t->backing_off = true;
-	pause_accepting(t);
-	loop_timer_set(t->pause_timer, PAUSE_MS);
-}
 
 static void on_resume(void *arg)
 {
@@ -89,22 +54,27 @@ static void on_resume(void *arg)
 	if (atomic_load(&t->total) >= t->max_conns)
 		return;
 	atomic_store(&t->full, false);
-	pause_accepting(t);
+	acceptor_hold(&t->acceptor, t->single && t->single_taken);
 }
 
 /* Beyond the limit connections wait in the backlog. */
-static bool is_full(struct tunnel *t)
+static bool may_accept(void *arg)
 {
-	if (atomic_load(&t->total) < t->max_conns)
+	struct tunnel *t = arg;
+
+	if (t->single && t->single_taken)
 		return false;
+	if (atomic_load(&t->total) < t->max_conns)
+		return true;
 	if (!t->warned_full) {
 		t->warned_full = true;
 		log_msg(LOG_WARN, "%llu connections (--max-conns): further ones wait", (unsigned long long)t->max_conns);
 	}
 	atomic_store(&t->full, true);
-	pause_accepting(t);
-	on_resume(t); /* one may have ended just before `full` was set */
-	return atomic_load(&t->full);
+	if (atomic_load(&t->total) >= t->max_conns)
+		return false;
+	atomic_store(&t->full, false); /* one ended just before `full` was set */
+	return true;
 }
 
 static struct worker *least_busy(struct tunnel *t)
@@ -122,8 +92,9 @@ static struct worker *least_busy(struct tunnel *t)
 	return best;
 }
 
-static void give(struct tunnel *t, int fd, const char *peer)
+static void give(void *arg, int fd, const char *peer)
 {
+	struct tunnel *t = arg;
 	struct worker *w = least_busy(t);
 
 	atomic_fetch_add(&t->total, 1);
@@ -137,55 +108,7 @@ static void give(struct tunnel *t, int fd, const char *peer)
 	}
 }
 
-static int accept_one(int fd, struct sockaddr_storage *sa, socklen_t *len)
-{
-	int got;
-
-	do {
-		*len = sizeof(*sa);
-		got = sock_accept(fd, (struct sockaddr *)sa, len);
-	} while (got < 0 && (errno == EINTR || errno == ECONNABORTED));
-	return got;
-}
-
-static void on_listen(void *arg, unsigned ready)
-{
-	struct tunnel *t = arg;
-	struct sockaddr_storage sa;
-	char peer[ADDR_TEXT_SIZE];
-	socklen_t len;
-	int i, n, fd;
-
-	(void)ready;
-	for (i = 0; i < t->listener.n; i++)
-		for (n = 0; n < ACCEPTS_A_TURN; n++) {
-			if (is_full(t) || (t->single && t->single_taken)) {
-				pause_accepting(t);
-				return;
-			}
-			fd = accept_one(t->listener.fd[i], &sa, &len);
-			if (fd < 0 && errno != EAGAIN && errno != EWOULDBLOCK) {
-				back_off(t, errno);
-				return;
-			}
-			if (fd < 0)
-				break;
-			give(t, fd, addr_format_sockaddr((struct sockaddr *)&sa, len, peer));
-		}
-}
-
 /* --- the end ------------------------------------------------------------------------- */
-
-static void close_listeners(struct tunnel *t)
-{
-	int i;
-
-	for (i = 0; i < t->listener.n; i++) {
-		loop_watch_free(t->watches[i]);
-		t->watches[i] = NULL;
-	}
-	listen_close(&t->listener);
-}
 
 static void stop_workers(struct tunnel *t)
 {
@@ -235,7 +158,7 @@ static void on_stop(void *arg)
 	}
 	if (t->signals)
 		service_notify("STOPPING=1");
-	close_listeners(t);
+	acceptor_close(&t->acceptor);
 	if (atomic_load(&t->total))
 		log_msg(LOG_INFO, "stopping: waiting for %llu connections", (unsigned long long)atomic_load(&t->total));
 	loop_timer_set(t->drain_timer, t->drain_ms);
@@ -293,30 +216,6 @@ static void on_relay_end(struct relay_group *g, const struct relay_report *r)
 
 /* --- set-up ------------------------------------------------------------------------- */
 
-static int setup_target(struct relay_target *rt, const struct addr *a, const struct tunnel_options *o, struct err *e)
-{
-	const char *verify;
-
-	rt->addr = *a;
-	addr_format(a, rt->name);
-	if (!o->back_tls)
-		return 0;
-	rt->peer.sni = config_servername(o->back_tls);
-	if (!rt->peer.sni)
-		rt->peer.sni = addr_sni(&rt->addr);
-	verify = config_verify_name(o->back_tls);
-	if (!verify)
-		verify = config_servername(o->back_tls);
-	if (!verify && a->kind == ADDR_TCP)
-		verify = a->loopback ? "localhost" : rt->addr.host;
-	rt->peer.name = verify;
-	if (!verify && (config_trust(o->back_tls) == CONFIG_TRUST_CHAIN ||
-			config_trust(o->back_tls) == CONFIG_TRUST_CHAIN_AND_PIN))
-		return err_set(e, ERR_CONFIG, "target tls:%s has no name to verify: give --verify-name, or --pin alone", rt->name);
-	rt->peer.tickets = tickets_new(TICKETS_KEPT);
-	return rt->peer.tickets ? 0 : err_set(e, ERR_RUNTIME, "no memory");
-}
-
 static int setup_relays(struct tunnel *t, const struct tunnel_options *o, struct err *e)
 {
 	struct relay_setup *s = &t->setup;
@@ -327,7 +226,7 @@ static int setup_relays(struct tunnel *t, const struct tunnel_options *o, struct
 		return err_set(e, ERR_RUNTIME, "no memory");
 	s->targets = t->targets;
 	for (i = 0; i < o->n_targets; i++, s->n_targets++)
-		if (setup_target(&t->targets[i], &o->targets[i], o, e) < 0)
+		if (target_init(&t->targets[i], &o->targets[i], o->back_tls, e) < 0)
 			return -1;
 	s->front_tls = o->front_tls ? config_ref(o->front_tls) : NULL;
 	s->back_tls = o->back_tls ? config_ref(o->back_tls) : NULL;
@@ -365,10 +264,9 @@ static int setup_timers(struct tunnel *t, struct err *e)
 	t->stop_task = (struct loop_task){ .fn = on_stop, .arg = t };
 	t->ended_task = (struct loop_task){ .fn = on_ended, .arg = t };
 	t->log_task = (struct loop_task){ .fn = on_log_task, .arg = t };
-	t->pause_timer = loop_timer_new(l, on_pause_over, t);
 	t->drain_timer = loop_timer_new(l, on_drain_over, t);
 	t->log_timer = loop_timer_new(l, on_log_timer, t);
-	if (!t->pause_timer || !t->drain_timer || !t->log_timer)
+	if (!t->drain_timer || !t->log_timer)
 		return err_set(e, ERR_RUNTIME, "no memory");
 	if (t->signals && (loop_signal(l, SIGTERM, on_stop, t, e) < 0 || loop_signal(l, SIGINT, on_stop, t, e) < 0))
 		return -1;
@@ -377,9 +275,6 @@ static int setup_timers(struct tunnel *t, struct err *e)
 
 static int setup_ends(struct tunnel *t, const struct tunnel_options *o, struct err *e)
 {
-	struct loop *l = t->workers[0].loop;
-	int i;
-
 	if (t->single) {
 		t->stdio = stdio_open(STDIN_FILENO, STDOUT_FILENO, &t->stdio_fd, e);
 		if (!t->stdio)
@@ -387,14 +282,10 @@ static int setup_ends(struct tunnel *t, const struct tunnel_options *o, struct e
 	}
 	if (o->listen->kind == ADDR_STDIO)
 		return 0;
-	if (listen_open(&t->listener, o->listen, BACKLOG, e) < 0)
-		return -1;
-	for (i = 0; i < t->listener.n; i++) {
-		t->watches[i] = loop_watch_listen(l, t->listener.fd[i], on_listen, t, e);
-		if (!t->watches[i])
-			return -1;
-	}
-	return 0;
+	t->acceptor.may = may_accept;
+	t->acceptor.take = give;
+	t->acceptor.arg = t;
+	return acceptor_open(&t->acceptor, t->workers[0].loop, o->listen, e);
 }
 
 static uint64_t connection_limit(uint64_t wanted)
@@ -440,15 +331,14 @@ void tunnel_free(struct tunnel *t)
 
 	if (!t)
 		return;
-	close_listeners(t);
-	loop_timer_free(t->pause_timer);
+	acceptor_close(&t->acceptor);
 	loop_timer_free(t->drain_timer);
 	loop_timer_free(t->log_timer);
 	for (i = 0; i < t->n_workers; i++)
 		worker_free(&t->workers[i]);
 	free(t->workers);
 	for (i = 0; i < t->setup.n_targets; i++)
-		tickets_free(t->targets[i].peer.tickets);
+		target_free(&t->targets[i]);
 	free(t->targets);
 	config_unref(t->setup.front_tls);
 	config_unref(t->setup.back_tls);
@@ -459,7 +349,7 @@ void tunnel_free(struct tunnel *t)
 
 const struct listener *tunnel_listener(const struct tunnel *t)
 {
-	return &t->listener;
+	return &t->acceptor.listener;
 }
 
 /* --- running ----------------------------------------------------------------------------- */
@@ -469,7 +359,7 @@ static void hand_stdio(struct tunnel *t)
 	int fd = t->stdio_fd;
 
 	t->stdio_fd = -1;
-	if (t->listener.n)
+	if (t->acceptor.listener.n)
 		t->workers[0].group.stdio_fd = fd; /* for the target "-" */
 	else
 		give(t, fd, "-");

@@ -102,7 +102,7 @@ def test_writes_and_never_reads(rig, pki, small, how):
             c.shut()
             c.close()
         else:
-            c = rig.start(OpensslClient(t.target, None, "1.3", "-no_ign_eof"))
+            c = rig.start(OpensslClient(t.target, None, "1.3", "-no_ign_eof", "-nocommands"))
             c.stream.send(small)
             c.stream.shut()
         got, end = back.results(i + 1)[i]

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+
+#include "lib/relay/end.h"
+
+void end_init(struct end *e, int fd)
+{
+	*e = (struct end){ 0 };
+	sock_init(&e->sock, fd);
+	e->sock.readable = false; /* the watch tells, and saves a call that finds nothing */
+}
+
+int end_watch(struct end *e, struct loop *l, loop_watch_fn *fn, void *arg, struct err *err)
+{
+	e->watch = loop_watch_new(l, e->sock.fd, fn, arg, err);
+	return e->watch ? 0 : -1;
+}
+
+void end_ready(struct end *e, unsigned ready)
+{
+	e->sock.readable |= (ready & LOOP_READ) != 0;
+	e->sock.writable |= (ready & LOOP_WRITE) != 0;
+}
+
+void end_free(struct end *e)
+{
+	loop_watch_free(e->watch);
+	e->watch = NULL;
+	session_free(e->tls);
+	e->tls = NULL;
+	sock_close(&e->sock, false);
+}
+
+bool end_settled(struct end *e, bool *progress)
+{
+	unsigned char sink[4096];
+	struct err ignored;
+	long n;
+
+	if (e->sock.fd < 0 || e->sock.error)
+		return true;
+	if (!e->tls)
+		return sock_unsent(&e->sock) == 0;
+	if (session_flush(e->tls, &ignored) == SOCK_BLOCKED)
+		return false;
+	if (e->sock.error)
+		return true;
+	if (!e->fin_sent) {
+		e->fin_sent = true;
+		sock_shutdown_write(&e->sock);
+	}
+	while ((n = sock_read(&e->sock, sink, sizeof(sink))) > 0)
+		*progress = true;
+	return n != SOCK_BLOCKED;
+}
+
+void end_settle(struct end *e)
+{
+	if (e->sock.fd < 0)
+		return;
+	loop_watch_free(e->watch);
+	e->watch = NULL;
+	sock_close(&e->sock, !e->tls);
+}
+
+void end_abort(struct end *e)
+{
+	struct err ignored;
+
+	loop_watch_free(e->watch);
+	e->watch = NULL;
+	if (e->tls) {
+		session_abort(e->tls);
+		session_flush(e->tls, &ignored);
+	} else {
+		sock_close(&e->sock, true);
+	}
+}
+
+size_t end_unsent(const struct end *e)
+{
+	return e->tls ? 0 : sock_unsent(&e->sock);
+}
