@@ -9,7 +9,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/units.h"
 #include "lib/net/dial.h"
-#include "lib/relay/pipe.h"
+#include "lib/relay/flow.h"
 
 #define CLOSING_TICK_MS 20
 #define CLOSING_MS      2000 /* without progress */
@@ -27,7 +27,7 @@ struct relay {
 	struct relay *next, **prev;
 	enum relay_state state;
 	struct end front, back;
-	struct pipe up, down; /* front to back, back to front */
+	struct flow flow;
 	struct loop_timer *timer; /* of the state */
 	struct loop_task again; /* a share of a turn was used up */
 	struct dial *dial;
@@ -55,8 +55,8 @@ static void report(struct relay *r)
 	struct relay_report rep = {
 		.peer = r->peer,
 		.target = r->target ? r->target->name : NULL,
-		.to_target_bytes = r->up.bytes,
-		.to_peer_bytes = r->down.bytes,
+		.to_target_bytes = r->flow.up.bytes,
+		.to_peer_bytes = r->flow.down.bytes,
 		.duration_ns = clock_mono_ns() - r->started_ns,
 		.info = r->has_info ? &r->info : NULL,
 		.front_authenticated = r->front_authenticated,
@@ -183,80 +183,33 @@ static void on_timer(void *arg)
 
 /* --- the flow -------------------------------------------------------------------- */
 
-/* The peer ended without close_notify. Once it has had ours it may be in the
- * right as far as it knows, as many programs are: then that is no failure to
- * report, but the other side is told all the same that this was no clean end. */
-static bool left_after_us(const struct pipe *p, const struct pipe *other, const struct err *e)
-{
-	return e->kind == ERR_TRUNCATED && p->from->tls && other->done;
-}
-
-static void say(struct relay *r, const struct pipe *p, bool from, const struct err *e)
-{
-	const char *who = (p == &r->up) == from ? "the peer" : "the target";
-
-	if (r->why.kind == ERR_NONE) /* the first is the cause, what follows from it is not */
-		err_set(&r->why, e->kind, "%s %s: %s", from ? "from" : "to", who, e->msg);
-}
-
-/* True when the relay lives on. */
-static bool run_pipe(struct relay *r, struct pipe *p, const struct pipe *other)
-{
-	struct err e = { 0 };
-
-	if (p->done || p->broken)
-		return true;
-	switch (pipe_run(p, &e)) {
-	case PIPE_WAIT:
-	case PIPE_DONE:
-		return true;
-	case PIPE_MORE:
-		loop_defer(r->group->loop, &r->again);
-		return true;
-	case PIPE_TO_FAILED:
-		say(r, p, false, &e);
-		p->broken = true;
-		if (e.kind == ERR_IO)
-			return true; /* what that side said before it went is still to be passed on */
-		break;
-	case PIPE_FROM_FAILED:
-		if (e.kind == ERR_TRUNCATED && r->group->setup->allow_truncation) {
-			p->ended = true;
-			return run_pipe(r, p, other);
-		}
-		if (left_after_us(p, other, &e)) {
-			err_set(&r->why, ERR_NONE, "both sides ended; the last one without close_notify");
-			end(r, NULL);
-			return false;
-		}
-		say(r, p, true, &e);
-		break;
-	}
-	end(r, "flow");
-	return false;
-}
-
 static void run_flow(struct relay *r)
 {
-	bool up, down;
+	enum flow_status status = flow_run(&r->flow, &r->why);
 
-	if (!run_pipe(r, &r->up, &r->down) || !run_pipe(r, &r->down, &r->up))
-		return;
-	if (r->up.bytes + r->down.bytes != r->seen_bytes) {
-		r->seen_bytes = r->up.bytes + r->down.bytes;
+	if (r->flow.up.bytes + r->flow.down.bytes != r->seen_bytes) {
+		r->seen_bytes = r->flow.up.bytes + r->flow.down.bytes;
 		r->active_ns = loop_now_ns(r->group->loop);
 	}
-	up = r->up.done || r->up.broken;
-	down = r->down.done || r->down.broken;
-	if (!up || !down)
-		return;
-	if (r->up.broken || r->down.broken) {
+	switch (status) {
+	case FLOW_WAIT:
+		break;
+	case FLOW_MORE:
+		loop_defer(r->group->loop, &r->again);
+		break;
+	case FLOW_ENDED:
+		err_set(&r->why, ERR_NONE, "both sides ended");
+		note_info(r);
+		drop(r);
+		break;
+	case FLOW_LEFT:
+		err_set(&r->why, ERR_NONE, "both sides ended; the last one without close_notify");
+		end(r, NULL);
+		break;
+	case FLOW_FAILED:
 		end(r, "flow");
-		return;
+		break;
 	}
-	err_set(&r->why, ERR_NONE, "both sides ended");
-	note_info(r);
-	drop(r);
 }
 
 static void run_again(void *arg)
@@ -268,8 +221,7 @@ static void start_flow(struct relay *r)
 {
 	r->state = FLOW;
 	note_info(r);
-	r->up = (struct pipe){ .from = &r->front, .to = &r->back };
-	r->down = (struct pipe){ .from = &r->back, .to = &r->front };
+	flow_init(&r->flow, &r->front, &r->back, r->group->setup->allow_truncation);
 	r->active_ns = loop_now_ns(r->group->loop);
 	arm(r, r->group->setup->idle_timeout_ms);
 	run_flow(r);

@@ -16,7 +16,7 @@
 
 const char *pki_path(const struct pki *p, const char *file)
 {
-	static char text[8][192];
+	static char text[8][512];
 	static unsigned next;
 	char *out = text[next++ % 8];
 

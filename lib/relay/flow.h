@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef TLSKIT_RELAY_FLOW_H
+#define TLSKIT_RELAY_FLOW_H
+
+#include "lib/relay/pipe.h"
+
+/* Two ends joined in both directions, and the rules of how that ends:
+ *
+ * - Each direction ends by itself: FIN and close_notify are carried over, and
+ *   the other direction goes on.
+ * - A side that fails while it is read (reset, truncation, bad record) ends
+ *   both, after all that it said before was passed on.
+ * - A side that takes no more is still read: what it said before it went is
+ *   passed on first.
+ * - A TLS side that ends without close_notify was truncated, unless that is
+ *   allowed, or it had our close_notify already: many programs leave so. */
+struct flow {
+	struct pipe up, down; /* front to back, back to front */
+	bool allow_truncation;
+};
+
+enum flow_status {
+	FLOW_WAIT, /* for the loop */
+	FLOW_MORE, /* its share of this turn is used up: call again soon */
+	FLOW_ENDED, /* both directions, cleanly */
+	FLOW_LEFT, /* both, but the last one without close_notify */
+	FLOW_FAILED, /* why says how */
+};
+
+void flow_init(struct flow *f, struct end *front, struct end *back, bool allow_truncation);
+
+/* Moves what can be moved now. why: set by the first failure and kept over
+ * calls (it begins with kind ERR_NONE); it names the side. After anything but
+ * WAIT and MORE it must not be called again. */
+enum flow_status flow_run(struct flow *f, struct err *why);
+
+#endif
