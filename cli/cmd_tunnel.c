@@ -58,7 +58,7 @@ static const struct opt connections[] = {
 static const struct opt process[] = {
 	{ .name = "threads", .letter = 't', .type = OPT_UINT, .arg = "N", AT(threads), .def_text = "one a CPU", .min = 1, .max = 1024,
 		.help = "Worker threads." },
-	{ .name = "dataplane", .type = OPT_ENUM, .arg = "PLANE", AT(dataplane), .choices = "auto|gnutls", .def = "auto",
+	{ .name = "dataplane", .type = OPT_ENUM, .arg = "PLANE", AT(dataplane), .choices = "auto|gnutls|direct", .def = "auto",
 		.help = "How records are sealed and opened; auto is the fastest that a session can use." },
 	{ .name = "log", .type = OPT_ENUM, .arg = "FORMAT", AT(log_format), .choices = "text|json", .def = "text",
 		.help = "Format of the log on standard error: a line when a connection ends." },
@@ -190,12 +190,14 @@ static int plan_tls(struct plan *p, const struct options *o, struct err *e)
 
 	if (p->listen.tls) {
 		tlsopt_fill(&o->tls, TLS_SERVER, &t);
+		t.dataplane = (enum tls_dataplane)o->dataplane;
 		p->front_tls = config_new(&t, e);
 		if (!p->front_tls)
 			return -1;
 	}
 	if (p->targets[0].tls) {
 		tlsopt_fill(&o->tls, TLS_CLIENT, &t);
+		t.dataplane = (enum tls_dataplane)o->dataplane;
 		if (p->listen.tls) { /* its own proof is the listener's */
 			t.certs = (struct names_list){ cert, o->client_cert != NULL };
 			t.keys = (struct names_list){ key, o->client_key != NULL };

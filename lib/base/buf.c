@@ -133,6 +133,23 @@ int buf_reserve(struct buf_pool *pool, struct buf *b, size_t size)
 	return 0;
 }
 
+void buf_shrink(struct buf_pool *pool, struct buf *b)
+{
+	size_t len = buf_len(b);
+	struct buf small = { 0 };
+
+	if (b->data == NULL)
+		return;
+	if (len == 0) {
+		buf_release(pool, b);
+	} else if (b->cap / 4 >= len && buf_reserve(pool, &small, len) == 0) {
+		memcpy(small.data, b->data + b->start, len);
+		small.end = len;
+		buf_release(pool, b);
+		*b = small;
+	}
+}
+
 void buf_release(struct buf_pool *pool, struct buf *b)
 {
 	if (b->data != NULL)

@@ -30,6 +30,10 @@ void buf_pool_free(struct buf_pool *pool); /* NULL is fine */
  * least. 0, or -1 without memory (then *b is as it was). */
 int buf_reserve(struct buf_pool *pool, struct buf *b, size_t size);
 
+/* Moves what it holds to memory of about its size, if it has much more than
+ * that. Without memory it stays as it is. */
+void buf_shrink(struct buf_pool *pool, struct buf *b);
+
 /* Gives the memory back; whatever it held is gone. *b becomes empty. */
 void buf_release(struct buf_pool *pool, struct buf *b);
 

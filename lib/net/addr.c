@@ -117,6 +117,20 @@ static int too_many_colons(const char *text, enum addr_use use, struct err *e)
 	return err_set(e, ERR_CONFIG, "more than one colon; %s", expected(use));
 }
 
+/* A bare host may be called like a prefix, and would be one with a port behind
+ * it. With a dot it cannot be mistaken. */
+static int check_not_prefix(const struct addr *a, struct err *e)
+{
+	static const char *const prefixes[] = { "tls", "unix", "systemd" };
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]) && !a->absolute; i++) {
+		if (strcmp(a->host, prefixes[i]) == 0)
+			return err_set(e, ERR_CONFIG, "a prefix and no host; a host of that name is written \"%s.\"",
+				a->host);
+	}
+	return 0;
+}
+
 static int parse_host_port(struct addr *a, const char *text, enum addr_use use, uint16_t default_port,
 	struct err *e)
 {
@@ -129,7 +143,7 @@ static int parse_host_port(struct addr *a, const char *text, enum addr_use use, 
 		return too_many_colons(text, use, e);
 	if (len == 1 && *text == '*')
 		return err_set(e, ERR_CONFIG, "every interface is written \":PORT\"");
-	if (addr_host_name(a, text, len, e) != 0)
+	if (addr_host_name(a, text, len, e) != 0 || check_not_prefix(a, e) != 0)
 		return -1;
 	if (colon != NULL)
 		return parse_port(a, colon + 1, use, e);

@@ -11,7 +11,8 @@
 /* One parser for every address a user types (design section 2):
  *   PORT  HOST:PORT  [v6]:PORT  :PORT  HOST:service  unix:PATH  unix:@NAME
  *   systemd:NAME  -        and for connect also HOST and https://HOST[:PORT]/…
- * each with an optional "tls:" in front. */
+ * each with an optional "tls:" in front. A bare host that is called like a
+ * prefix ("unix") needs a dot behind it. */
 
 enum addr_kind {
 	ADDR_TCP,     /* host and port */
@@ -36,7 +37,9 @@ struct addr {
 	bool numeric; /* TCP: host is an IP literal */
 	bool absolute; /* TCP: a trailing dot was typed: no search list at look-up */
 	uint16_t port; /* TCP */
-	char host[ADDR_HOST_MAX + 1]; /* TCP; lower-case ASCII (IDN already mapped); no trailing dot, no brackets; may carry %scope */
+	/* TCP: lower-case ASCII (IDN already mapped); no trailing dot, no
+	 * brackets; may carry %scope */
+	char host[ADDR_HOST_MAX + 1];
 	char path[108]; /* UNIX (NUL-terminated, '@' first for abstract), SYSTEMD name */
 };
 

@@ -61,7 +61,7 @@ static in_port_t bound_port(int fd)
 }
 
 /* A bound and listening socket, or -1 with errno. v6only: for IPv6. The
- * options of sock_new pass on to the connections (see listen_accept). */
+ * options of sock_new pass on to the connections (see sock_accept). */
 static int open_tcp(const struct sockaddr_storage *ss, socklen_t len, int v6only, int backlog)
 {
 	const int on = 1;
@@ -281,22 +281,4 @@ void listen_close(struct listener *l)
 	l->unlink_path[0] = '\0';
 	while (l->n > 0)
 		close(l->fd[--l->n]);
-}
-
-int listen_accept(int fd, struct sockaddr_storage *ss, socklen_t *len)
-{
-	int c;
-
-	do {
-		*len = sizeof(*ss);
-#ifdef __linux__
-		/* TCP_NODELAY and SO_KEEPALIVE come from the listening socket. */
-		c = accept4(fd, (struct sockaddr *)ss, len, SOCK_NONBLOCK | SOCK_CLOEXEC);
-#else
-		c = accept(fd, (struct sockaddr *)ss, len);
-		if (c >= 0)
-			sock_tune(c);
-#endif
-	} while (c < 0 && (errno == EINTR || errno == ECONNABORTED || errno == EPROTO));
-	return c;
 }

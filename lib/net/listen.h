@@ -2,7 +2,6 @@
 #ifndef TLSKIT_NET_LISTEN_H
 #define TLSKIT_NET_LISTEN_H
 
-#include <sys/socket.h>
 #include <sys/types.h>
 
 #include "lib/base/err.h"
@@ -38,11 +37,5 @@ int listen_open(struct listener *out, const struct addr *a, int backlog, struct 
 char *listen_name(const struct listener *l, int i, char out[ADDR_TEXT_SIZE]);
 
 void listen_close(struct listener *l); /* twice is fine */
-
-/* Takes a connection off descriptor fd: tuned as sock_tune does. Writes the
- * peer's address to *ss and *len. -1 with errno: EAGAIN there is none, EMFILE
- * and ENFILE no descriptor is left (the connection stays in the backlog, so
- * pause the watch). A connection that broke while it waited is passed over. */
-int listen_accept(int fd, struct sockaddr_storage *ss, socklen_t *len);
 
 #endif

@@ -48,7 +48,8 @@ static int turn(struct loop *l)
 	/* What is deferred from here on belongs to the next turn. */
 	tasks_move(&l->due, &l->deferred);
 	l->in_turn = false;
-	r = event_base_loop(l->base, l->due.head != NULL ? EVLOOP_NONBLOCK : EVLOOP_ONCE);
+	/* NONBLOCK alone would poll again for as long as it finds something. */
+	r = event_base_loop(l->base, EVLOOP_ONCE | (l->due.head != NULL ? EVLOOP_NONBLOCK : 0));
 	if (l->due.head != NULL)
 		turn_begin(l);
 	while ((t = tasks_pop(&l->due)) != NULL)

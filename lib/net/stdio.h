@@ -9,12 +9,14 @@
  * Two threads copy between the descriptors and a socket pair. So files (which
  * epoll refuses), terminals and pipes all work, and O_NONBLOCK is never set on
  * a descriptor that other processes share. End of stdin becomes FIN on the
- * pair; FIN towards stdout closes stdout. */
+ * pair; FIN towards stdout closes stdout (its number then is /dev/null). When
+ * stdout cannot be written to, writes to the pair fail too. */
 
 struct stdio;
 
-/* in and out: usually 0 and 1. *fd is the near end, non-blocking, owned by the
- * caller. NULL with e on failure. */
+/* in and out: usually 0 and 1; from here on they are the threads', and `in`
+ * stays open. *fd is the near end, non-blocking, owned by the caller. NULL with
+ * e on failure. */
 struct stdio *stdio_open(int in, int out, int *fd, struct err *e);
 
 /* After the caller closed its end: waits until all is written to `out`.

@@ -388,6 +388,7 @@ struct tls_config *config_new(const struct tls_options *o, struct err *e)
 	}
 	atomic_init(&c->refs, 1);
 	c->role = o->role;
+	c->dataplane = o->dataplane;
 	c->keylog_fd = -1;
 	if (fill(c, o, e) < 0) {
 		config_unref(c);

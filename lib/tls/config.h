@@ -15,6 +15,10 @@
 
 enum tls_role { TLS_SERVER, TLS_CLIENT };
 
+/* How records are sealed and opened (plane.h). AUTO is the fastest that a session
+ * can use. */
+enum tls_dataplane { TLS_DATAPLANE_AUTO, TLS_DATAPLANE_GNUTLS, TLS_DATAPLANE_DIRECT };
+
 /* What a user asked for; every string is borrowed for the call. Error messages
  * name the options by the names in design section 3. */
 struct tls_options {
@@ -35,6 +39,7 @@ struct tls_options {
 	int min_version, max_version; /* 12 or 13 */
 	struct names_list suites, groups, signatures;
 	const char *priority;
+	enum tls_dataplane dataplane;
 	const char *keylog; /* NSS key log, mode 0600, appended */
 	unsigned tickets; /* server: TLS 1.3 tickets a full handshake; 0: none in any version */
 	const char *ticket_key_file; /* 64 bytes, raw; NULL: one of this process's own */

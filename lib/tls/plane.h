@@ -16,11 +16,19 @@ struct plane {
 	int (*reserve)(struct session *s, struct iovec *iov, int max, size_t *total);
 	int (*commit)(struct session *s, size_t n, bool full, struct err *e);
 	int (*close_notify)(struct session *s, struct err *e);
+	void (*abort)(struct session *s); /* a fatal alert */
+	int (*key_update)(struct session *s, bool ask); /* a GnuTLS code */
+	void (*wear_out)(struct session *s); /* for tests: as if the key had sealed all that it may; NULL: GnuTLS counts */
 	void (*release)(struct session *s); /* what it holds, before the session goes */
 };
 
 /* GnuTLS's own record layer over the buffered transport: any version, any
  * suite. */
 extern const struct plane plane_gnutls;
+
+/* Our own record path for TLS 1.3. plane_direct_start makes it the session's,
+ * right after the handshake; -1 when the session is not one for it. */
+extern const struct plane plane_direct;
+int plane_direct_start(struct session *s);
 
 #endif

@@ -151,21 +151,6 @@ static int records_reserve(struct session *s, struct iovec *iov, int max, size_t
 	return 1;
 }
 
-/* Tickets ride with the first response: a peer that only writes and closes
- * would answer them with a reset, which can destroy what it sent
- * (openssl issue 10880). */
-static int send_tickets(struct session *s)
-{
-	unsigned n = s->config->tickets;
-
-	s->tickets_sent = true;
-	if (s->config->role != TLS_SERVER || !n || gnutls_protocol_get_version(s->gs) != GNUTLS_TLS1_3)
-		return 0;
-	if (gnutls_session_is_resumed(s->gs))
-		n = 1; /* the client used one up */
-	return gnutls_session_ticket_send(s->gs, n, 0);
-}
-
 static int seal(struct session *s, size_t n)
 {
 	size_t max = gnutls_record_get_max_size(s->gs), done = 0;
@@ -175,7 +160,7 @@ static int seal(struct session *s, size_t n)
 	if (n && buf_reserve(s->pool, &s->out, n + (n / max + 1) * RECORD_OVERHEAD + TICKETS_ROOM) < 0)
 		return GNUTLS_E_MEMORY_ERROR;
 	if (n && !s->tickets_sent)
-		r = send_tickets(s);
+		r = session_send_tickets(s);
 	while (r >= 0 && done < n) {
 		r = gnutls_record_send(s->gs, s->stage.data + done, n - done < max ? n - done : max);
 		if (r > 0)
@@ -203,6 +188,16 @@ static int records_close_notify(struct session *s, struct err *e)
 	return r < 0 ? (int)fail(s, r, e) : 0;
 }
 
+static void records_abort(struct session *s)
+{
+	gnutls_alert_send(s->gs, GNUTLS_AL_FATAL, GNUTLS_A_INTERNAL_ERROR);
+}
+
+static int records_key_update(struct session *s, bool ask)
+{
+	return gnutls_session_key_update(s->gs, ask ? GNUTLS_KU_PEER : 0);
+}
+
 static void records_release(struct session *s)
 {
 	for (; s->held_first < s->held_n; s->held_first++)
@@ -217,5 +212,7 @@ const struct plane plane_gnutls = {
 	.reserve = records_reserve,
 	.commit = records_commit,
 	.close_notify = records_close_notify,
+	.abort = records_abort,
+	.key_update = records_key_update,
 	.release = records_release,
 };

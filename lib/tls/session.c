@@ -49,11 +49,28 @@ long session_read_ahead(struct session *s)
 	return n;
 }
 
+/* On the direct plane GnuTLS reads what it is handed, and nothing else. */
+static ssize_t pull_handed(struct session *s, void *data, size_t size)
+{
+	if (!s->hand_size) {
+		gnutls_transport_set_errno(s->gs, EAGAIN);
+		return -1;
+	}
+	if (size > s->hand_size)
+		size = s->hand_size;
+	memcpy(data, s->hand, size);
+	s->hand += size;
+	s->hand_size -= size;
+	return (ssize_t)size;
+}
+
 static ssize_t pull(gnutls_transport_ptr_t p, void *data, size_t size)
 {
 	struct session *s = p;
 	long n;
 
+	if (s->direct)
+		return pull_handed(s, data, size);
 	if (!buf_len(&s->in)) {
 		n = session_read_ahead(s);
 		if (n == 0)
@@ -82,18 +99,19 @@ static int pull_timeout(gnutls_transport_ptr_t p, unsigned ms)
 static ssize_t push(gnutls_transport_ptr_t p, const giovec_t *iov, int n)
 {
 	struct session *s = p;
+	struct buf *out = s->capture ? s->capture : &s->out;
 	size_t total = 0;
 	int i;
 
 	for (i = 0; i < n; i++)
 		total += iov[i].iov_len;
-	if (buf_reserve(s->pool, &s->out, total) < 0) {
+	if (buf_reserve(s->pool, out, total) < 0) {
 		gnutls_transport_set_errno(s->gs, ENOMEM);
 		return -1;
 	}
 	for (i = 0; i < n; i++) {
-		memcpy(s->out.data + s->out.end, iov[i].iov_base, iov[i].iov_len);
-		s->out.end += iov[i].iov_len;
+		memcpy(out->data + out->end, iov[i].iov_base, iov[i].iov_len);
+		out->end += iov[i].iov_len;
 	}
 	return (ssize_t)total;
 }
@@ -296,6 +314,8 @@ static int handshake_done(struct session *s, struct err *e)
 	if (s->peer && s->peer->tickets && gnutls_protocol_get_version(s->gs) != GNUTLS_TLS1_3)
 		keep_ticket(s);
 	s->handshaken = true;
+	if (s->config->dataplane != TLS_DATAPLANE_GNUTLS)
+		plane_direct_start(s); /* or GnuTLS's it is */
 	free(s->why);
 	s->why = NULL;
 	return 0;
@@ -320,6 +340,23 @@ int session_handshake(struct session *s, struct err *e)
 		return r;
 	flushed = session_flush(s, e);
 	return flushed == SOCK_FAILED ? SOCK_FAILED : r;
+}
+
+/* --- for the planes ------------------------------------------------------------------- */
+
+/* Tickets ride with the first response: a peer that only writes and closes
+ * would answer them with a reset, which can destroy what it sent
+ * (openssl issue 10880). */
+int session_send_tickets(struct session *s)
+{
+	unsigned n = s->config->tickets;
+
+	s->tickets_sent = true;
+	if (s->config->role != TLS_SERVER || !n || gnutls_protocol_get_version(s->gs) != GNUTLS_TLS1_3)
+		return 0;
+	if (gnutls_session_is_resumed(s->gs))
+		n = 1; /* the client used one up */
+	return gnutls_session_ticket_send(s->gs, n, 0);
 }
 
 /* --- traffic: the plane's ------------------------------------------------------------- */
@@ -386,7 +423,18 @@ void session_abort(struct session *s)
 	if (s->failed || s->closed)
 		return;
 	s->failed = true;
-	gnutls_alert_send(s->gs, GNUTLS_AL_FATAL, GNUTLS_A_INTERNAL_ERROR);
+	s->plane->abort(s);
+}
+
+int session_key_update(struct session *s, bool ask)
+{
+	return s->plane->key_update(s, ask);
+}
+
+void session_wear_out(struct session *s)
+{
+	if (s->plane->wear_out)
+		s->plane->wear_out(s);
 }
 
 bool session_holds_memory(const struct session *s)

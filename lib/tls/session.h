@@ -79,6 +79,12 @@ int session_close_notify(struct session *s, struct err *e);
  * internal_error, the TLS form of a reset that loses nothing sent before. */
 void session_abort(struct session *s);
 
+/* Changes our sending key (RFC 8446, 4.6.3); ask: the peer's too. Queued like
+ * data. 0 or a GnuTLS code. For tests, like the next one, which has a session
+ * believe that its key has sealed all that it may. */
+int session_key_update(struct session *s, bool ask);
+void session_wear_out(struct session *s);
+
 /* What a session holds now; false for an idle one. For tests. */
 bool session_holds_memory(const struct session *s);
 

@@ -35,12 +35,15 @@ struct tls_config {
 	bool client_chain; /* server: it must chain to --client-ca */
 	gnutls_datum_t *alpn;
 	size_t n_alpn;
+	enum tls_dataplane dataplane;
 	struct names_list suites; /* owned copies; empty: any */
 	char *servername, *verify_name;
 	bool has_ephemeral;
 	uint8_t ephemeral_pin[CERT_PIN_SIZE];
 	int keylog_fd;
 };
+
+struct direct; /* plane_direct.c */
 
 #define SESSION_HELD 16 /* records that are opened ahead of the sink */
 
@@ -60,6 +63,10 @@ struct session {
 	unsigned held_first, held_n;
 	size_t held_offset; /* bytes of the first that are taken already */
 	size_t held_bytes;
+	struct direct *direct; /* NULL: not on the direct plane */
+	const uint8_t *hand; /* direct: what GnuTLS may read now */
+	size_t hand_size;
+	struct buf *capture; /* where GnuTLS's output goes in place of `out` */
 	int fault; /* GnuTLS code that ended receiving, told after what came before it */
 	struct err *why; /* what verify found, NULL: nothing */
 	gnutls_alert_description_t refused_with; /* the alert for it */
@@ -72,6 +79,9 @@ struct session {
 
 /* For gnutls_session_set_keylog_function. */
 int config_keylog(gnutls_session_t gs, const char *label, const gnutls_datum_t *secret);
+
+/* The tickets of a server, once, before its first data; a GnuTLS code. */
+int session_send_tickets(struct session *s);
 
 /* Fills `in` from the socket. Bytes read, 0 at the end, SOCK_*. */
 long session_read_ahead(struct session *s);

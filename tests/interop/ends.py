@@ -145,6 +145,7 @@ class Tls:
         self.obj = ctx.wrap_bio(self.inc, self.out, server_side=server,
                                 server_hostname=None if server else name, session=session)
         self.lock, self.send_lock = threading.Lock(), threading.Lock()
+        self.sending = False
 
     def take(self):
         """The bytes on their way out; they are not sent."""
@@ -167,8 +168,9 @@ class Tls:
                 self.inc.write_eof()
         return bool(data)
 
-    def step(self, call, *args, flush=True):
-        """Runs one ssl operation to its end."""
+    def step(self, call, *args):
+        """Runs one reading operation to its end. What it has to say itself leaves
+        with the data while another thread sends: a reader never waits for that."""
         while True:
             try:
                 with self.lock:
@@ -176,7 +178,7 @@ class Tls:
             except ssl.SSLWantReadError:
                 pass
             finally:
-                if flush:
+                if not self.sending:
                     self.flush()
             self.feed()
 
@@ -204,10 +206,13 @@ class Tls:
                 self.obj.write(data[i:i + 16384])
 
     def send(self, data):
-        view = memoryview(data)
-        for i in range(0, len(view), CHUNK):
-            self.write(view[i:i + CHUNK])
-            self.flush()
+        view, self.sending = memoryview(data), True
+        try:
+            for i in range(0, len(view), CHUNK):
+                self.write(view[i:i + CHUNK])
+                self.flush()
+        finally:
+            self.sending = False
 
     def recv(self, n=CHUNK):
         """b"" after close_notify; Truncated when the transport just ends."""
@@ -260,8 +265,8 @@ def recv_all(stream):
 
 
 def recv_to_end(stream):
-    """The bytes and how the stream ended: "eof", "reset", or "cut" (TLS: FIN
-    without close_notify)."""
+    """The bytes and how the stream ended: "eof", "reset", and for TLS "alert" (a
+    fatal one) or "cut" (FIN without close_notify)."""
     parts = []
     try:
         while data := stream.recv():
@@ -271,6 +276,10 @@ def recv_to_end(stream):
         return b"".join(parts), "reset"
     except Truncated:
         return b"".join(parts), "cut"
+    except ssl.SSLError as e:
+        if "ALERT" not in (e.reason or ""):
+            raise
+        return b"".join(parts), "alert"
 
 
 class Task(threading.Thread):

@@ -21,7 +21,7 @@ import ends
 from ends import wait_until
 
 PEERS, TESTS = "./bootstrap --peers", "./bootstrap --tests"
-TLSKIT = os.environ.get("TLSKIT", "./tlskit")
+TLSKIT = os.path.abspath(os.environ.get("TLSKIT", "./tlskit"))
 TICK = os.sysconf("SC_CLK_TCK")
 SANITIZER = re.compile(rb"ERROR: (Address|Leak)Sanitizer|runtime error:|WARNING: ThreadSanitizer")
 MAX = {"1.2": "TLSv1.2", "1.3": "TLSv1.3"}

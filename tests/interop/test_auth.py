@@ -169,6 +169,7 @@ def test_versions(rig, pki, args, client, ok):
         return works(rig.dial_tls(t, ctx), back.accept())
     with pytest.raises((ends.ssl.SSLError, ConnectionResetError)):
         rig.dial_tls(t, ctx)
+    rig.streams[-1].close()
     assert t.close_line()["stage"] == "handshake"
     assert not back.was_called()
 
@@ -223,10 +224,10 @@ def is_refused(rig, tunnel, back, ctx):
         c = rig.dial_tls(tunnel, ctx)
         c.send(b"let me in")
         assert c.recv() == b"never"
+    rig.streams[-1].close()
     line = tunnel.close_line()
     assert (line["result"], line["stage"], line["level"]) == ("error", "handshake", "warn"), line
     assert not back.was_called(0.05)
-    rig.streams[-1].close()
     tunnel.settled(fds)
     return line
 
@@ -326,6 +327,8 @@ def psk_client(rig, kind, port, version, identity, key, psk):
 
 @pytest.mark.parametrize("kind", ["openssl", "gnutls", "stunnel"])
 def test_psk_client(rig, psk, version, kind):
+    if (kind, version) == ("gnutls", "1.2"):
+        pytest.skip("gnutls-cli 3.7.9 crashes on ECDHE-PSK with TLS 1.2, against gnutls-serv too")
     back = rig.listener()
     t = rig.tlskit("tls:127.0.0.1:0", back.target, "--psk-file", psk(f"bob:{OTHER}\nann:{KEY}\n"))
     assert not t.lines("client"), "no certificate is needed beside a PSK"

@@ -224,12 +224,14 @@ def test_one_direction_does_not_stop_the_other(rig, pki, blob, role):
 
 
 def test_key_update(rig, pki):
-    """K asks for an answer, k does not; data flows both ways around them."""
+    """K asks for an answer, k does not; data flows both ways around them. GnuTLS
+    takes eight in a second at the most."""
     back = rig.listener()
     c = rig.start(OpensslClient(rig.server(pki.ecdsa, back.target).target, pki.ca, "1.3", quiet=False))
     b, a = back.accept(), c.stream
     seen = b""
-    for i in range(40):
+    for i in range(12):
+        time.sleep(0.15)
         line = b"line %02d\n" % i
         a.send(b"Kk"[i % 2:i % 2 + 1] + b"\n")
         ends.wait_until(lambda: c.stderr().count("KEYUPDATE") == i + 1, "openssl to send KeyUpdate")
@@ -292,7 +294,8 @@ def test_plain_peer_resets(rig, pki, role, version):
     p.plain.send(b"some")
     assert p.tls.recv() == b"some"
     p.plain.reset()
-    assert ends.recv_to_end(p.tls) == (b"", "reset")
+    assert ends.recv_to_end(p.tls) in ((b"", "reset"), (b"", "alert"))
+    p.tls.close()
     failed(p.line(), "reset")
 
 
@@ -304,18 +307,19 @@ def test_spoilt_record(rig, pki, role, version):
     data[-3] ^= 1
     p.tls.sock.sendall(data)
     assert ends.recv_to_end(p.plain) == (b"good", "reset")
-    with pytest.raises((ends.ssl.SSLError, ConnectionResetError)) as e:
+    with pytest.raises(ends.ssl.SSLError, match="(?i)bad.record.mac"):
         p.tls.recv()
-    assert isinstance(e.value, ConnectionResetError) or "BAD_RECORD_MAC" in str(e.value).upper().replace(" ", "_")
+    p.tls.close()
     assert p.line()["result"] == "error"
 
 
 def test_backend_gone_while_client_sends(rig, pki, blob):
     p = Pair(rig, pki, "server")
     p.plain.close()
+    start = time.monotonic()
     with pytest.raises((ConnectionResetError, BrokenPipeError)):
-        for _ in range(1000):
-            p.tls.send(blob[:1 << 20])
+        while time.monotonic() < start + ends.WAIT:
+            p.tls.send(blob[:1 << 16])
     assert p.line()["result"] == "error"
     p.tunnel.settled(p.idle_fds)
 

@@ -144,6 +144,7 @@ def test_stops_within_a_record(rig, pki, back, version):
     time.sleep(1)
     assert t.cpu() - before < 0.03 * SLOW
     assert ends.recv_to_end(b)[1] == "reset"
+    c.close()
     assert "idle" in t.close_line()["reason"]
 
 
@@ -163,15 +164,19 @@ def test_renegotiation_is_refused(rig, pki, tunnel, back):
     ends.exchange(d, back.accept(), b"ping", b"pong")
 
 
-def test_flood_of_renegotiations_and_key_updates(rig, tunnel, back):
-    """s_client sends KeyUpdate with an answer wanted, many times, reading little."""
+def test_flood_of_key_updates(rig, tunnel, back):
+    """An answer wanted for each: it may be cut off, and the others do not notice."""
     c = rig.start(OpensslClient(tunnel.target, None, "1.3", quiet=False))
     b = back.accept()
-    for i in range(100):
-        c.stream.send(b"K\n")
-        ends.wait_until(lambda: c.stderr().count("KEYUPDATE") > i, "openssl to send KeyUpdate")
-    c.stream.send(b"alive\n")
-    assert ends.recv_exactly(b, 6) == ends.digest(b"alive\n")
+    try:
+        for i in range(100):
+            c.stream.send(b"K\n")
+            ends.wait_until(lambda: c.proc.poll() is not None or c.stderr().count("KEYUPDATE") > i, "KeyUpdate")
+    except BrokenPipeError:
+        assert ends.recv_to_end(b)[1] == "reset"
+        assert tunnel.close_line()["result"] == "error"
+    d = rig.dial_tls(tunnel)
+    ends.exchange(d, back.accept(), b"ping", b"pong")
 
 
 def test_ten_thousand_scanner_hits(rig, pki, back):

@@ -49,12 +49,12 @@ def test_idle_timeout(rig, pki, role):
         b.send(b"x")
         assert a.recv() == b"x"
     start = time.monotonic()
-    assert ends.recv_to_end(a)[1] != "eof" or role == "server"
+    assert ends.recv_to_end(a)[1] in ("reset", "alert")
     took(start, 0.3, 2)
-    line = t.close_line()
-    assert (line["result"], line["stage"]) == ("error", "flow") and "idle" in line["reason"], line
     a.close()
     b.close()
+    line = t.close_line()
+    assert (line["result"], line["stage"]) == ("error", "flow") and "idle" in line["reason"], line
     t.settled(fds)
 
 
@@ -122,20 +122,16 @@ def test_connect_timeout(rig, pki, role):
     for c in conns:
         assert fatal(c)
     took(start, 0.6, 3)
-    for line in t.closes(5):
-        assert line["stage"] == "connect" and "timed out" in line["reason"], line
     for c in conns:
         c.close()
+    for line in t.closes(5):
+        assert line["stage"] == "connect" and re.search("timed out|no answer", line["reason"]), line
     t.settled(fds)
 
 
 def fatal(stream):
     """The stream ends by an alert or a reset, not cleanly."""
-    try:
-        data, end = ends.recv_to_end(stream)
-        return data == b"" and end == "reset"
-    except ends.ssl.SSLError as e:
-        return "alert" in str(e).lower()
+    return ends.recv_to_end(stream) in ((b"", "reset"), (b"", "alert"))
 
 
 @pytest.mark.parametrize("role", ["server", "client"])
@@ -215,15 +211,16 @@ def test_descriptors_run_out(rig, pki):
     b = back.accept()
     soft, hard = resource.prlimit(t.proc.pid, resource.RLIMIT_NOFILE)
     resource.prlimit(t.proc.pid, resource.RLIMIT_NOFILE, (t.fds(), hard))
-    waiting = [ends.Task(rig.dial_tls, t) for _ in range(5)]
+    waiting = ends.Task(rig.dial_tls, t)
+    for _ in range(5):
+        rig.dial(t)
     time.sleep(0.2)
     before = t.cpu()
     time.sleep(2)
     assert t.cpu() - before < 0.1 * SLOW, "more than 5 % CPU"
     talk(a, b)
     resource.prlimit(t.proc.pid, resource.RLIMIT_NOFILE, (soft, hard))
-    for w in waiting:
-        talk(w.done(), back.accept())
+    talk(waiting.done(), back.accept())
     assert len(t.stderr().splitlines()) < 40, "a line for each failed accept"
 
 
@@ -350,7 +347,7 @@ def test_drain_runs_out(rig, pki):
     t.signal()
     assert t.finish() == 4
     took(start, 0.5, 2)
-    assert ends.recv_to_end(a)[1] != "eof", "an end by force must not look clean"
+    assert ends.recv_to_end(a)[1] in ("reset", "alert", "cut"), "an end by force must not look clean"
     assert ends.recv_to_end(b)[1] == "reset"
     line = t.close_line()
     assert (line["result"], line["stage"]) == ("error", "drain"), line

@@ -14,7 +14,7 @@ def version(request):
     return request.param
 
 
-def once(rig, t, b=None):
+def once(rig, t):
     """A whole connection through a client-role tunnel to an echo."""
     a = rig.dial(t)
     a.send(b"hello\n")
@@ -43,15 +43,18 @@ def test_client_role(rig, pki, version, kind):
     assert {l["tls_version"] for l in t.events("close")} == {"TLS" + version}
 
 
-def echo_tls(rig, ctx):
-    class Tls(ends.Server):
-        def serve(self, conn):
-            t = ends.Tls(conn.sock, ctx, server=True).handshake()
-            while data := t.recv():
-                t.send(data)
-            t.shut()
+class EchoTls(ends.Server):
+    def serve(self, conn):
+        t = ends.Tls(conn.sock, self.ctx, server=True).handshake()
+        while data := t.recv():
+            t.send(data)
+        t.shut()
 
-    return rig.add(Tls())
+
+def echo_tls(rig, ctx):
+    s = rig.add(EchoTls())
+    s.ctx = ctx
+    return s
 
 
 def test_no_resumption_with_another_server(rig, pki, version):
@@ -59,18 +62,14 @@ def test_no_resumption_with_another_server(rig, pki, version):
     under a ticket is not good for ever."""
     first = ends.context(server=True, cred=pki.ecdsa, versions=ends.VERSIONS[version])
     second = ends.context(server=True, cred=pki.selfsigned, versions=ends.VERSIONS[version])
-    back = rig.listener()
-    t = rig.client(back.addr[1], "--ca", pki.ca)
-    a = rig.dial(t)
-    b = back.accept_tls(first)
-    ends.exchange(a, b, b"ping", b"pong")
-    a.shut()
-    b.shut()
-    a.close()
-    c = rig.dial(t)
-    with pytest.raises((ends.ssl.SSLError, ConnectionResetError)):
-        back.accept_tls(second).recv()
-    assert ends.recv_to_end(c) == (b"", "reset")
+    s = echo_tls(rig, first)
+    t = rig.client(s.addr[1], "--ca", pki.ca)
+    once(rig, t)
+    s.ctx = second
+    assert ends.recv_to_end(rig.dial(t)) == (b"", "reset")
+    assert t.closes(2)[1]["stage"] == "target-handshake"
+    s.ctx = ends.context(server=True, cred=pki.rsa, versions=ends.VERSIONS[version])
+    once(rig, t)
 
 
 def s_client(rig, t, pki, version, *args):
@@ -99,14 +98,13 @@ def test_openssl_client(rig, pki, version, tmp_path):
 
 def test_gnutls_client(rig, pki, version):
     t = rig.server(pki.ecdsa, rig.add(ends.Echo()).target)
-    c = rig.start(GnutlsCli(t.port, pki.ca, version, "--resume", "--waitresumption"))
-    # the ticket comes with the first answer, so something has to be asked
+    c = rig.start(GnutlsCli(t.port, pki.ca, version, "--resume"))
     c.stream.send(b"hello\n")
     c.stream.shut()
-    ends.recv_all(c.stream)
+    assert ends.recv_all(c.stream) == b"hello\n"
     c.wait()
-    if version == "1.2":
-        assert "This is a resumed session" in c.messages(), c.messages()
+    # with TLS 1.3 it ends the first session before any answer, with which the ticket would come
+    assert version == "1.3" or "This is a resumed session" in c.messages(), c.messages()
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])
@@ -121,7 +119,7 @@ def test_tickets_come_with_the_first_answer_only(rig, pki, count):
     assert not ends.select.select([c.sock], [], [], 0.2)[0], "a ticket before the first answer"
     b.send(b"answer")
     records = read_records(c, b"answer")
-    assert len(records) == (2 if count else 1), "the tickets in a record before the data" if count else records
+    assert (len(records) > 1) == bool(count), records
     assert c.obj.session is None or bool(c.obj.session.has_ticket) == bool(count)
 
 

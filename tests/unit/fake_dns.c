@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -3,6 +3,8 @@
 #define TLSKIT_TESTS_NET_UTIL_H
 
 #include <criterion/criterion.h>
+#include <dirent.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,6 +15,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/net/loop.h"
+#include "tests/unit/timeout.h"
 
 /* What the tests of lib/net share. Ports are always free ones. */
 
@@ -46,6 +49,28 @@ static inline void run_for(struct loop *l, uint64_t ms)
 	loop_timer_set(t, ms);
 	must_run(l);
 	loop_timer_free(t);
+}
+
+static inline void make_nonblocking(int fd)
+{
+	cr_assert_eq(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+}
+
+static inline void count_call(void *arg)
+{
+	(*(int *)arg)++;
+}
+
+static inline int open_descriptors(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	int n = 0;
+
+	cr_assert_not_null(d);
+	while (readdir(d) != NULL)
+		n++;
+	closedir(d);
+	return n;
 }
 
 /* An IPv4 loopback socket that listens on a free port, blocking. */

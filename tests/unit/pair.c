@@ -90,6 +90,7 @@ void pair_send(struct pair *p, int from, size_t n, size_t offset)
 	size_t total, i, k, done = 0, used;
 	int runs, r;
 
+	cr_assert_eq(session_flush(p->s[from], &p->err[from]), 0); /* an answer to a KeyUpdate, say */
 	while (done < n) {
 		cr_assert((runs = session_reserve(p->s[from], iov, 16, &total)) > 0);
 		for (i = 0, used = 0; i < (size_t)runs; i++)

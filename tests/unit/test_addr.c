@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
@@ -12,8 +12,9 @@
 
 #include "lib/base/utf8.h"
 #include "lib/net/addr.h"
+#include "tests/unit/timeout.h"
 
-TestSuite(addr, .timeout = 20);
+TestSuite(addr, .timeout = TEST_TIMEOUT);
 
 #define L 1u /* listen */
 #define T 2u /* target */
@@ -85,6 +86,8 @@ static const struct {
 	{ "https://host?q=http://x:1", C, ADDR_TCP, TLS, "host", 443, "host:443" },
 	{ "https://[fe80::1%25eth0]:8443/", C, ADDR_TCP, TLS | NUMERIC, "fe80::1%eth0", 8443, "[fe80::1%eth0]:8443" },
 	{ "https://[::1]/", C, ADDR_TCP, TLS | NUMERIC, "::1", 443, "[::1]:443" },
+	{ "unix.", C, ADDR_TCP, ABSOLUTE, "unix", 443, "unix.:443" },
+	{ "tls:tls.:443", ALL, ADDR_TCP, TLS | ABSOLUTE, "tls", 443, "tls.:443" },
 	{ "unix:/run/x.sock", ALL, ADDR_UNIX, 0, "/run/x.sock", 0, NULL },
 	{ "unix:x:1 y", ALL, ADDR_UNIX, 0, "x:1 y", 0, NULL },
 	{ "unix:@name", ALL, ADDR_UNIX, 0, "@name", 0, NULL },
@@ -249,6 +252,9 @@ static const struct {
 	{ "https://user@host", C, "user name" },
 	{ "https://user:pw@host:443/", C, "user name" },
 	{ "https://host:99999", C, "65535" },
+	{ "unix", C, "written \"unix.\"" },
+	{ "TLS", C, "written \"tls.\"" },
+	{ "https://systemd:1/", C, "written \"systemd.\"" },
 	{ "https://443", C, "not an IPv4 address" },
 	{ "https://::1/", C, "needs brackets" },
 	{ "unix:", ALL, "no path" },

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "config.h"
+#include <config.h>
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
@@ -11,7 +10,7 @@
 #include "tests/unit/fake_dns.h"
 #include "tests/unit/net_util.h"
 
-TestSuite(dial, .timeout = 20);
+TestSuite(dial, .timeout = TEST_TIMEOUT);
 
 static struct addr parsed(const char *text)
 {
@@ -115,18 +114,6 @@ static void hole_close(struct hole *h)
 	for (int i = 0; i < 4; i++)
 		close(h->filler[i]);
 	close(h->fd);
-}
-
-static int open_descriptors(void)
-{
-	DIR *d = opendir("/proc/self/fd");
-	int n = 0;
-
-	cr_assert_not_null(d);
-	while (readdir(d) != NULL)
-		n++;
-	closedir(d);
-	return n;
 }
 
 /* --- it works --------------------------------------------------------------- */

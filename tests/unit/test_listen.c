@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,11 +11,11 @@
 #include <sys/wait.h>
 
 #include "lib/net/listen.h"
-#include "lib/net/resolve.h"
+#include "lib/net/sock.h"
 #include "tests/unit/fake_dns.h"
 #include "tests/unit/net_util.h"
 
-TestSuite(listen, .timeout = 20);
+TestSuite(listen, .timeout = TEST_TIMEOUT);
 
 static struct addr parsed(const char *text)
 {
@@ -48,6 +48,12 @@ static const char *must_fail(const char *text)
 	cr_assert_eq(l.n, 0);
 	cr_assert_not_null(strstr(e.msg, text), "names the address: %s", e.msg);
 	return e.msg;
+}
+
+static int accepted(int fd, struct sockaddr_storage *ss, socklen_t *len)
+{
+	*len = sizeof(*ss);
+	return sock_accept(fd, (struct sockaddr *)ss, len);
 }
 
 static bool have_ipv6(void)
@@ -93,13 +99,13 @@ static void check_accept(const struct listener *l, int i, int family)
 	struct sockaddr_storage ss;
 	socklen_t len;
 
-	cr_assert_eq(listen_accept(l->fd[i], &ss, &len), -1);
+	cr_assert_eq(accepted(l->fd[i], &ss, &len), -1);
 	cr_assert_eq(errno, EAGAIN);
 	if (family == AF_INET)
 		cr_assert_eq(connect(c, (struct sockaddr *)&in, sizeof(in)), 0);
 	else
 		cr_assert_eq(connect(c, (struct sockaddr *)&in6, sizeof(in6)), 0);
-	s = listen_accept(l->fd[i], &ss, &len);
+	s = accepted(l->fd[i], &ss, &len);
 	cr_assert_geq(s, 0);
 	cr_assert(is_tuned(s));
 	addr_format_sockaddr((struct sockaddr *)&ss, len, text);
@@ -172,13 +178,13 @@ Test(listen, what_is_in_use)
 	/* A family in use is no missing family, and the other one is closed again. */
 	if (have_ipv6()) {
 		char text[64];
+		int before;
 
 		l = must_listen("[::1]:0");
-		port = port_of(&l, 0);
-		snprintf(text, sizeof(text), "%u", port);
+		snprintf(text, sizeof(text), "%u", port_of(&l, 0));
+		before = open_descriptors();
 		must_fail(text);
-		listen_close(&l);
-		l = must_listen(text);
+		cr_assert_eq(open_descriptors(), before);
 		listen_close(&l);
 	}
 }
@@ -195,7 +201,7 @@ Test(listen, port_can_be_taken_over)
 	socklen_t len;
 
 	cr_assert_eq(connect(c, (struct sockaddr *)&in, sizeof(in)), 0);
-	close(listen_accept(l.fd[0], &ss, &len)); /* TIME_WAIT is on this side */
+	close(accepted(l.fd[0], &ss, &len)); /* TIME_WAIT is on this side */
 	close(c);
 	snprintf(text, sizeof(text), "127.0.0.1:%u", port_of(&l, 0));
 	listen_close(&l);
@@ -242,10 +248,10 @@ Test(listen, no_descriptor_left)
 	cr_assert_eq(getrlimit(RLIMIT_NOFILE, &lim), 0);
 	low = (struct rlimit){ .rlim_cur = (rlim_t)s, .rlim_max = lim.rlim_max };
 	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &low), 0);
-	cr_assert_eq(listen_accept(l.fd[0], &ss, &len), -1);
+	cr_assert_eq(accepted(l.fd[0], &ss, &len), -1);
 	cr_assert_eq(errno, EMFILE);
 	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &lim), 0);
-	s = listen_accept(l.fd[0], &ss, &len);
+	s = accepted(l.fd[0], &ss, &len);
 	cr_assert_geq(s, 0, "it waited in the backlog");
 	close(s);
 	close(c);
@@ -367,85 +373,4 @@ Test(listen, abstract_name)
 		listen_close(&l);
 	}
 	cr_assert_not_null(strstr(must_fail("unix:/nonexistent/x"), "No such file"));
-}
-
-/* --- systemd --------------------------------------------------------------------- */
-
-/* In a child, which has descriptors 3 and up to itself: n of them, named. */
-static int in_child(int (*fn)(void), int n, const char *names, bool listening)
-{
-	int status = -1;
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		char text[16];
-		struct sockaddr_in in;
-
-		for (int fd = 3; fd < 100; fd++)
-			close(fd);
-		for (int i = 0; i < n; i++) {
-			if (listening)
-				listen_v4(&in, 4);
-			else
-				(void)!socket(AF_INET, SOCK_STREAM, 0);
-		}
-		snprintf(text, sizeof(text), "%d", getpid());
-		setenv("LISTEN_PID", text, 1);
-		snprintf(text, sizeof(text), "%d", n);
-		setenv("LISTEN_FDS", text, 1);
-		if (names != NULL)
-			setenv("LISTEN_FDNAMES", names, 1);
-		_exit(fn());
-	}
-	cr_assert_eq(waitpid(pid, &status, 0), pid);
-	return status;
-}
-
-static int opens(const char *text, int n, const char *says)
-{
-	struct listener l;
-	struct addr a;
-	struct err e = { 0 };
-
-	if (addr_parse(&a, text, ADDR_LISTEN, &e) != 0)
-		return 1;
-	if (listen_open(&l, &a, 4, &e) != 0)
-		return says == NULL || strstr(e.msg, says) == NULL;
-	return says != NULL || l.n != n || !is_tuned(l.fd[0]);
-}
-
-static int web_is_two(void)
-{
-	return opens("systemd:web", 2, NULL) || opens("systemd:db", 1, NULL)
-		|| opens("systemd:none", 0, "no socket of that name");
-}
-
-static int unnamed_is_unknown(void)
-{
-	return opens("systemd:unknown", 1, NULL) || opens("systemd:web", 0, "no socket of that name");
-}
-
-static int not_listening(void)
-{
-	return opens("systemd:web", 0, "no listening stream socket");
-}
-
-static int too_many(void)
-{
-	return opens("systemd:a", 0, "more than");
-}
-
-static int somebody_elses(void)
-{
-	setenv("LISTEN_PID", "1", 1);
-	return opens("systemd:web", 0, "no socket of that name");
-}
-
-Test(listen, systemd)
-{
-	cr_assert_eq(in_child(web_is_two, 3, "web:db:web", true), 0);
-	cr_assert_eq(in_child(unnamed_is_unknown, 1, NULL, true), 0);
-	cr_assert_eq(in_child(not_listening, 1, "web", false), 0);
-	cr_assert_eq(in_child(too_many, 9, "a:a:a:a:a:a:a:a:a", true), 0);
-	cr_assert_eq(in_child(somebody_elses, 1, "web", true), 0);
 }

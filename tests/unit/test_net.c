@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
-#include <sys/un.h>
 
 #include "lib/net/limit.h"
-#include "lib/net/service.h"
 #include "lib/net/stdio.h"
 #include "tests/unit/net_util.h"
 
-TestSuite(net, .timeout = 20);
+TestSuite(net, .timeout = TEST_TIMEOUT);
 
 /* --- stdin and stdout --------------------------------------------------------- */
 
@@ -259,71 +256,4 @@ Test(net, limits)
 	}
 	cr_assert_eq(sched_setaffinity(0, sizeof(one), &one), 0);
 	cr_assert_eq(limit_cpus(), 1);
-}
-
-/* --- service manager --------------------------------------------------------------- */
-
-static void hears(const char *name, const char *where)
-{
-	struct sockaddr_un un = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
-	size_t len = strlen(name);
-	char got[32] = "";
-
-	memcpy(un.sun_path, name, len);
-	if (name[0] == '@')
-		un.sun_path[0] = '\0';
-	cr_assert_eq(bind(fd, (struct sockaddr *)&un, (socklen_t)(sizeof(un) - sizeof(un.sun_path) + len)), 0);
-	setenv("NOTIFY_SOCKET", where, 1);
-	service_notify("READY=1");
-	cr_assert_eq(recv(fd, got, sizeof(got) - 1, 0), 7, "%s", where);
-	cr_assert_str_eq(got, "READY=1");
-	close(fd);
-}
-
-Test(net, service_notify)
-{
-	char dir[] = "/tmp/tlskit-net-XXXXXX", path[64], name[64];
-
-	cr_assert_not_null(mkdtemp(dir));
-	snprintf(path, sizeof(path), "%s/n", dir);
-	snprintf(name, sizeof(name), "@%s", dir);
-	hears(path, path);
-	hears(name, name);
-	unlink(path);
-	rmdir(dir);
-	/* none, nobody there, nonsense: nothing happens */
-	unsetenv("NOTIFY_SOCKET");
-	service_notify("READY=1");
-	for (int i = 0; i < 4; i++) {
-		setenv("NOTIFY_SOCKET", (const char *[]){ path, "", "@", "relative" }[i], 1);
-		service_notify("READY=1");
-	}
-	memset(path, 'a', sizeof(path) - 1);
-	path[0] = '/';
-	setenv("NOTIFY_SOCKET", path, 1);
-	service_notify("READY=1");
-}
-
-Test(net, inherited_descriptors_need_our_pid)
-{
-	static const char *const pids[] = { "", "1", "-1", "x", "99999999999999999999" };
-	char own[16];
-	int fds[4];
-
-	snprintf(own, sizeof(own), "%d", getpid());
-	setenv("LISTEN_FDS", "1", 1);
-	for (size_t i = 0; i < sizeof(pids) / sizeof(pids[0]); i++) {
-		setenv("LISTEN_PID", pids[i], 1);
-		cr_assert_eq(service_listen_fds("", fds, 4), 0, "%s", pids[i]);
-	}
-	setenv("LISTEN_PID", own, 1);
-	for (size_t i = 0; i < sizeof(pids) / sizeof(pids[0]); i++) {
-		if (i == 1)
-			continue;
-		setenv("LISTEN_FDS", pids[i], 1);
-		cr_assert_eq(service_listen_fds("", fds, 4), 0, "%s", pids[i]);
-	}
-	setenv("LISTEN_FDS", "0", 1);
-	cr_assert_eq(service_listen_fds("", fds, 4), 0);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "config.h"
+#include <config.h>
 
 #include <netdb.h>
 #include <pthread.h>
@@ -10,7 +10,7 @@
 #include "tests/unit/fake_dns.h"
 #include "tests/unit/net_util.h"
 
-TestSuite(resolve, .timeout = 20);
+TestSuite(resolve, .timeout = TEST_TIMEOUT);
 
 /* "1.2.3.4:5 [::1]:5" */
 static char *list(const struct resolved *r, char out[2048])

@@ -10,7 +10,7 @@
 #include "lib/net/sock.h"
 #include "tests/unit/net_util.h"
 
-TestSuite(sock, .timeout = 60);
+TestSuite(sock, .timeout = TEST_TIMEOUT);
 
 /* A socket as a connection has it: with a watch that sets its flags. */
 struct end {

@@ -16,15 +16,29 @@
 static struct pair pair;
 static struct tls_config *client, *server;
 
+/* Each test runs on the plane that GnuTLS seals for and on our own. TLS 1.2 is
+ * GnuTLS's in any case. */
+static enum tls_dataplane plane;
+
+static void on_each_plane(void (*test)(void))
+{
+	plane = TLS_DATAPLANE_GNUTLS;
+	test();
+	plane = TLS_DATAPLANE_DIRECT;
+	test();
+}
+
 static void open_versions(int min, int max, const char *suite)
 {
 	struct tls_options o = pair_options(TLS_SERVER);
 	const char *suites[] = { suite };
 	struct err e = { 0 };
 
+	o.dataplane = plane;
 	server = config_new(&o, &e);
 	cr_assert(server, "%s", e.msg);
 	o = pair_options(TLS_CLIENT);
+	o.dataplane = plane;
 	o.insecure_no_verify = true;
 	o.min_version = min;
 	o.max_version = max;
@@ -70,7 +84,7 @@ ParameterizedTestParameters(tls, carries_every_suite)
 	return cr_make_param_array(struct suite_case, cases, sizeof(cases) / sizeof(*cases));
 }
 
-ParameterizedTest(struct suite_case *c, tls, carries_every_suite)
+static void carry_suite(const struct suite_case *c)
 {
 	struct session_info info;
 
@@ -80,11 +94,20 @@ ParameterizedTest(struct suite_case *c, tls, carries_every_suite)
 	cr_assert_str_eq(info.ciphersuite, c->suite);
 	cr_assert_str_eq(info.version, c->version == 13 ? "TLS1.3" : "TLS1.2");
 	pair_carry(&pair, 0, 300000, 16384, 100000);
+	cr_assert_str_eq(info.plane, plane == TLS_DATAPLANE_DIRECT && c->version == 13 ? "direct" : "gnutls");
 	pair_carry(&pair, 1, 300000, 50000, 1500);
 	close_pair();
 }
 
-Test(tls, carries_pieces_of_any_size)
+ParameterizedTest(struct suite_case *c, tls, carries_every_suite)
+{
+	plane = TLS_DATAPLANE_GNUTLS;
+	carry_suite(c);
+	plane = TLS_DATAPLANE_DIRECT;
+	carry_suite(c);
+}
+
+static void carries_pieces_of_any_size(void)
 {
 	static const size_t sizes[] = { 1, 2, 15, 16, 17, 255, 256, 1400, 16383, 16384, 16385, 40000 };
 	size_t i, k;
@@ -96,7 +119,7 @@ Test(tls, carries_pieces_of_any_size)
 	close_pair();
 }
 
-Test(tls, holds_no_buffer_when_idle)
+static void holds_no_buffer_when_idle(void)
 {
 	int i;
 
@@ -112,7 +135,7 @@ Test(tls, holds_no_buffer_when_idle)
 }
 
 /* N records in one segment, then silence: all of it must come out. */
-Test(tls, opens_all_that_came_at_once)
+static void opens_all_that_came_at_once(void)
 {
 	struct iovec iov[16];
 	size_t total, got = 0;
@@ -132,7 +155,7 @@ Test(tls, opens_all_that_came_at_once)
 }
 
 /* Application data that came in one segment with the client's Finished. */
-Test(tls, keeps_data_behind_the_handshake)
+static void keeps_data_behind_the_handshake(void)
 {
 	int i;
 
@@ -155,13 +178,13 @@ Test(tls, keeps_data_behind_the_handshake)
 }
 
 /* KeyUpdate from either side, asking for one or not, between data. */
-Test(tls, carries_on_over_key_updates)
+static void carries_on_over_key_updates(void)
 {
 	int i;
 
 	open_pair();
 	for (i = 0; i < 8; i++) {
-		cr_assert_eq(gnutls_session_key_update(pair.s[i & 1]->gs, i & 2 ? GNUTLS_KU_PEER : 0), 0);
+		cr_assert_eq(session_key_update(pair.s[i & 1], i & 2), 0);
 		session_flush(pair.s[i & 1], &pair.err[i & 1]);
 		pair_carry(&pair, i & 1, 40000, 9000, 7000);
 		pair_carry(&pair, 1 - (i & 1), 40000, 9000, 7000);
@@ -171,7 +194,7 @@ Test(tls, carries_on_over_key_updates)
 
 /* --- ends ---------------------------------------------------------------------------- */
 
-Test(tls, close_notify_ends_one_direction)
+static void close_notify_ends_one_direction(void)
 {
 	open_pair();
 	pair_carry(&pair, 0, 1000, 1000, 1000);
@@ -189,7 +212,7 @@ Test(tls, close_notify_ends_one_direction)
 }
 
 /* What came before a bare FIN is shown first, then the truncation. */
-Test(tls, truncation_is_told_after_the_data)
+static void truncation_is_told_after_the_data(void)
 {
 	open_pair();
 	pair_send(&pair, 0, 3000, 0);
@@ -202,7 +225,7 @@ Test(tls, truncation_is_told_after_the_data)
 	close_pair();
 }
 
-Test(tls, abort_is_an_alert)
+static void abort_is_an_alert(void)
 {
 	open_pair();
 	pair_send(&pair, 0, 500, 0);
@@ -218,7 +241,7 @@ Test(tls, abort_is_an_alert)
 
 /* Every byte of a record changed in turn: no plaintext, and bad_record_mac or
  * another alert for the peer. */
-Test(tls, tampered_records_are_refused)
+static void tampered_records_are_refused(void)
 {
 	unsigned char record[200];
 	ssize_t n;
@@ -308,6 +331,7 @@ ParameterizedTest(int *version, tls, resumes)
 	struct tickets *t = tickets_new(4);
 	int i;
 
+	plane = *version == 13 ? TLS_DATAPLANE_DIRECT : TLS_DATAPLANE_GNUTLS;
 	open_versions(*version, *version, NULL);
 	pair_close(&pair);
 	cr_assert_not(connect_again(t));
@@ -320,7 +344,7 @@ ParameterizedTest(int *version, tls, resumes)
 
 /* A peer that only writes and closes must not be sent tickets: it would answer
  * them with a reset. */
-Test(tls, no_ticket_before_the_first_response)
+static void no_ticket_before_the_first_response(void)
 {
 	unsigned char byte;
 
@@ -352,4 +376,54 @@ Test(tls, tickets_are_used_once_and_the_oldest_go)
 	}
 	cr_assert_eq(tickets_take(t, &d), -1);
 	tickets_free(t);
+}
+
+Test(tls, carries_pieces_of_any_size_on_each_plane)
+{
+	on_each_plane(carries_pieces_of_any_size);
+}
+
+Test(tls, holds_no_buffer_when_idle_on_each_plane)
+{
+	on_each_plane(holds_no_buffer_when_idle);
+}
+
+Test(tls, opens_all_that_came_at_once_on_each_plane)
+{
+	on_each_plane(opens_all_that_came_at_once);
+}
+
+Test(tls, keeps_data_behind_the_handshake_on_each_plane)
+{
+	on_each_plane(keeps_data_behind_the_handshake);
+}
+
+Test(tls, carries_on_over_key_updates_on_each_plane)
+{
+	on_each_plane(carries_on_over_key_updates);
+}
+
+Test(tls, close_notify_ends_one_direction_on_each_plane)
+{
+	on_each_plane(close_notify_ends_one_direction);
+}
+
+Test(tls, truncation_is_told_after_the_data_on_each_plane)
+{
+	on_each_plane(truncation_is_told_after_the_data);
+}
+
+Test(tls, abort_is_an_alert_on_each_plane)
+{
+	on_each_plane(abort_is_an_alert);
+}
+
+Test(tls, tampered_records_are_refused_on_each_plane)
+{
+	on_each_plane(tampered_records_are_refused);
+}
+
+Test(tls, no_ticket_before_the_first_response_on_each_plane)
+{
+	on_each_plane(no_ticket_before_the_first_response);
 }

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+
+/* The direct record path against GnuTLS's own, and against itself: whatever
+ * sizes, padding, key updates and cuts there are in the stream, each side gets
+ * what the other one sent. GnuTLS counts sequence numbers for itself, so that
+ * its opening every record shows that none was used twice or left out. */
+
+#include <criterion/criterion.h>
+#include <criterion/parameterized.h>
+#include <gnutls/crypto.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "lib/tls/tls_int.h"
+#include "tests/unit/pair.h"
+
+struct wire {
+	struct buf_pool *pool;
+	struct sock sock[2];
+	int near[2]; /* the test's ends: what side i sends arrives at near[i] */
+	struct session *s[2];
+	struct session_peer peer;
+	struct tls_config *config[2];
+	uint64_t sent[2], got[2]; /* by side i */
+	unsigned char keep[2][65536]; /* taken from near[i], not yet handed on */
+	size_t kept[2];
+	struct err err;
+};
+
+static struct wire w;
+static unsigned seed;
+
+static unsigned rnd(unsigned n)
+{
+	return (unsigned)rand_r(&seed) % n;
+}
+
+static unsigned char pattern(int side, uint64_t i)
+{
+	return (unsigned char)(i * 7 + (i >> 9) + (uint64_t)side * 91);
+}
+
+/* Moves up to max bytes from one side to the other. */
+static size_t move(int from, size_t max)
+{
+	ssize_t n = recv(w.near[from], w.keep[from] + w.kept[from], sizeof(w.keep[from]) - w.kept[from], 0);
+	size_t m;
+
+	if (n > 0)
+		w.kept[from] += (size_t)n;
+	m = w.kept[from] < max ? w.kept[from] : max;
+	n = m ? send(w.near[1 - from], w.keep[from], m, 0) : 0;
+	if (n <= 0)
+		return 0;
+	memmove(w.keep[from], w.keep[from] + n, w.kept[from] - (size_t)n);
+	w.kept[from] -= (size_t)n;
+	return (size_t)n;
+}
+
+static void ready(void)
+{
+	w.sock[0].readable = w.sock[0].writable = w.sock[1].readable = w.sock[1].writable = true;
+}
+
+static void shake(void)
+{
+	int r[2] = { -1, -1 }, i, round;
+
+	for (round = 0; round < 100 && (r[0] || r[1]); round++)
+		for (i = 0; i < 2; i++) {
+			ready();
+			if (r[i])
+				r[i] = session_handshake(w.s[i], &w.err);
+			cr_assert(r[i] != SOCK_FAILED, "%s", w.err.msg);
+			move(i, sizeof(w.keep[i]));
+		}
+	cr_assert(r[0] == 0 && r[1] == 0);
+}
+
+static void open_wire(enum tls_dataplane client, enum tls_dataplane server, const char *suite)
+{
+	struct tls_options o[2] = { pair_options(TLS_CLIENT), pair_options(TLS_SERVER) };
+	const char *list[] = { suite };
+	int i, fd[2];
+
+	w = (struct wire){ 0 };
+	w.pool = buf_pool_new(1 << 20);
+	o[0].insecure_no_verify = true;
+	o[0].dataplane = client;
+	o[1].dataplane = server;
+	o[0].suites = o[1].suites = (struct names_list){ list, 1 };
+	for (i = 0; i < 2; i++) {
+		w.config[i] = config_new(&o[i], &w.err);
+		cr_assert(w.config[i], "%s", w.err.msg);
+		cr_assert(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fd) == 0);
+		sock_init(&w.sock[i], fd[0]);
+		w.near[i] = fd[1];
+		w.s[i] = session_new(w.config[i], &w.sock[i], w.pool, i ? NULL : &w.peer, &w.err);
+		cr_assert(w.s[i]);
+	}
+	shake();
+}
+
+static void close_wire(void)
+{
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		session_free(w.s[i]);
+		sock_close(&w.sock[i], false);
+		close(w.near[i]);
+		config_unref(w.config[i]);
+	}
+	buf_pool_free(w.pool);
+}
+
+/* Sends n bytes as one commit when there is room now. */
+static void say(int side, size_t n)
+{
+	struct iovec iov[16];
+	size_t total, done = 0, k;
+	int runs = session_reserve(w.s[side], iov, 16, &total), i;
+
+	cr_assert(runs >= 0);
+	if (!runs)
+		return;
+	for (i = 0; i < runs && done < n; i++)
+		for (k = 0; k < iov[i].iov_len && done < n; k++)
+			((unsigned char *)iov[i].iov_base)[k] = pattern(side, w.sent[side] + done++);
+	cr_assert_eq(session_commit(w.s[side], done, done == total, &w.err), 0, "%s", w.err.msg);
+	w.sent[side] += done;
+}
+
+static void flush(int side)
+{
+	ready();
+	cr_assert(session_flush(w.s[side], &w.err) != SOCK_FAILED, "%s", w.err.msg);
+}
+
+/* Takes up to max bytes on a side and compares them. */
+static size_t hear(int side, size_t max)
+{
+	struct iovec iov[64];
+	size_t total, done = 0, k;
+	int runs, i;
+	long n;
+
+	ready();
+	n = session_fill(w.s[side], &w.err);
+	if (n == SOCK_BLOCKED)
+		return 0;
+	cr_assert(n > 0, "%ld %s", n, w.err.msg);
+	runs = session_peek(w.s[side], iov, 64, &total);
+	cr_assert(total > 0 && total <= (size_t)n);
+	for (i = 0; i < runs && done < max; i++)
+		for (k = 0; k < iov[i].iov_len && done < max; k++, done++)
+			cr_assert(((unsigned char *)iov[i].iov_base)[k] == pattern(1 - side, w.got[side] + done));
+	session_consume(w.s[side], done);
+	w.got[side] += done;
+	return done;
+}
+
+/* Until all has arrived. */
+static void settle(size_t step)
+{
+	int i, idle = 0;
+	size_t moved;
+
+	while (idle < 20) {
+		moved = 0;
+		for (i = 0; i < 2; i++) {
+			flush(i);
+			moved += move(i, step);
+			moved += hear(1 - i, 1 << 20);
+		}
+		idle = moved ? 0 : idle + 1;
+	}
+	cr_assert_eq(w.got[0], w.sent[1]);
+	cr_assert_eq(w.got[1], w.sent[0]);
+}
+
+struct planes {
+	enum tls_dataplane client, server;
+};
+
+#define EACH_PAIR(name)                                                                                               \
+	ParameterizedTestParameters(direct, name)                                                                     \
+	{                                                                                                             \
+		static struct planes cases[] = {                                                                      \
+			{ TLS_DATAPLANE_DIRECT, TLS_DATAPLANE_GNUTLS },                                               \
+			{ TLS_DATAPLANE_GNUTLS, TLS_DATAPLANE_DIRECT },                                               \
+			{ TLS_DATAPLANE_DIRECT, TLS_DATAPLANE_DIRECT },                                               \
+		};                                                                                                    \
+		return cr_make_param_array(struct planes, cases, 3);                                                  \
+	}                                                                                                             \
+	ParameterizedTest(struct planes *c, direct, name)
+
+EACH_PAIR(record_sizes)
+{
+	size_t n;
+
+	open_wire(c->client, c->server, "TLS_AES_128_GCM_SHA256");
+	for (n = 1; n <= 16385; n += n < 300 ? 1 : n < 16100 ? 487 : 1) {
+		say(0, n);
+		say(1, n);
+		settle(1 << 20);
+	}
+	cr_assert_not(session_holds_memory(w.s[0]) || session_holds_memory(w.s[1]));
+	close_wire();
+}
+
+EACH_PAIR(byte_at_a_time)
+{
+	open_wire(c->client, c->server, "TLS_AES_256_GCM_SHA384");
+	say(0, 700);
+	say(1, 1);
+	settle(1);
+	say(1, 900);
+	settle(1);
+	close_wire();
+}
+
+static const char *suites[] = { "TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256",
+	"TLS_AES_128_CCM_SHA256" };
+
+/* Anything, in any order, cut anywhere. */
+EACH_PAIR(random_traffic)
+{
+	int run, step, side;
+
+	for (run = 0; run < 12; run++) {
+		seed = (unsigned)(run * 3 + 1);
+		open_wire(c->client, c->server, suites[run % 4]);
+		for (step = 0; step < 400; step++) {
+			side = (int)rnd(2);
+			switch (rnd(8)) {
+			case 0:
+				/* GnuTLS takes 8 a second, and does not bear that
+				 * both sides ask at a time */
+				if (step % 40 == 0)
+					cr_assert(session_key_update(w.s[side], side == 0 && rnd(2)) >= 0);
+				break;
+			case 1:
+			case 2:
+				say(side, 1 + rnd(rnd(4) ? 100 : 40000));
+				break;
+			case 3:
+				flush(side);
+				break;
+			case 4:
+				hear(side, 1 + rnd(20000));
+				break;
+			default:
+				move(side, rnd(3) ? rnd(30) : rnd(30000));
+			}
+		}
+		settle(1 << 20);
+		close_wire();
+	}
+}
+
+/* Padding and empty records, which only GnuTLS sends here (RFC 8446, 5.4). */
+Test(direct, padding_and_empty_records)
+{
+	static const size_t pads[] = { 0, 1, 15, 16, 17, 255, 4000, 16000 };
+	unsigned char data[300];
+	size_t i, k;
+
+	open_wire(TLS_DATAPLANE_GNUTLS, TLS_DATAPLANE_DIRECT, "TLS_AES_128_GCM_SHA256");
+	for (i = 0; i < sizeof(pads) / sizeof(*pads); i++) {
+		for (k = 0; k < sizeof(data); k++)
+			data[k] = pattern(0, w.sent[0] + k);
+		cr_assert_eq(gnutls_record_send2(w.s[0]->gs, data, sizeof(data), pads[i], 0), (ssize_t)sizeof(data));
+		w.sent[0] += sizeof(data);
+		if (pads[i]) /* padding alone is an empty record */
+			gnutls_record_send2(w.s[0]->gs, NULL, 0, pads[i], 0);
+		settle(1 << 20);
+	}
+	close_wire();
+}
+
+static void refused(const char *what, const char *says)
+{
+	int i;
+	long n = SOCK_BLOCKED;
+
+	for (i = 0; i < 3 && n == SOCK_BLOCKED; i++) {
+		ready();
+		n = session_fill(w.s[1], &w.err);
+	}
+	cr_assert_eq(n, SOCK_FAILED, "%s: %ld", what, n);
+	cr_assert(strstr(w.err.msg, says), "%s: %s", what, w.err.msg);
+	/* and the other side is told by an alert */
+	flush(1);
+	cr_assert(move(1, 1 << 16) > 0, "%s: no alert", what);
+	ready();
+	n = session_fill(w.s[0], &w.err);
+	cr_assert(n == SOCK_FAILED && strstr(w.err.msg, "alert"), "%s: %ld %s", what, n, w.err.msg);
+}
+
+/* Raw bytes in place of a record. */
+Test(direct, records_that_are_none)
+{
+	static const struct {
+		const char *what;
+		unsigned char bytes[5];
+		const char *says;
+	} cases[] = {
+		{ "plain alert", { 21, 3, 3, 0, 2 }, "unexpected" },
+		{ "plain handshake", { 22, 3, 3, 0, 4 }, "unexpected" },
+		{ "change_cipher_spec", { 20, 3, 3, 0, 1 }, "unexpected" },
+		{ "unknown type", { 99, 3, 3, 0, 40 }, "unexpected" },
+		{ "too long", { 23, 3, 3, 0x41, 1 }, "over the size limit" },
+		{ "too short", { 23, 3, 3, 0, 16 }, "bad_record_mac" },
+		{ "empty", { 23, 3, 3, 0, 0 }, "bad_record_mac" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		open_wire(TLS_DATAPLANE_GNUTLS, TLS_DATAPLANE_DIRECT, "TLS_AES_128_GCM_SHA256");
+		say(0, 10);
+		say(1, 10);
+		settle(1 << 20);
+		cr_assert_eq(send(w.near[1], cases[i].bytes, 5, 0), 5);
+		refused(cases[i].what, cases[i].says);
+		close_wire();
+	}
+}
+
+/* Sealed by a peer that has the keys but breaks the rules. */
+static void seal_raw(const unsigned char *inner, size_t n)
+{
+	unsigned char record[20000] = { 23, 3, 3, (unsigned char)((n + 16) >> 8), (unsigned char)(n + 16) }, seq[8], nonce[12];
+	gnutls_datum_t mac, iv, key;
+	gnutls_aead_cipher_hd_t h;
+	size_t size = sizeof(record) - 5;
+	int i;
+
+	cr_assert_eq(gnutls_record_get_state(w.s[0]->gs, 0, &mac, &iv, &key, seq), 0);
+	memcpy(nonce, iv.data, 12);
+	for (i = 0; i < 8; i++)
+		nonce[4 + i] ^= seq[i];
+	cr_assert_eq(gnutls_aead_cipher_init(&h, GNUTLS_CIPHER_AES_128_GCM, &key), 0);
+	cr_assert_eq(gnutls_aead_cipher_encrypt(h, nonce, 12, record, 5, 16, inner, n, record + 5, &size), 0);
+	gnutls_aead_cipher_deinit(h);
+	cr_assert_eq(send(w.near[1], record, 5 + size, 0), (ssize_t)(5 + size));
+}
+
+Test(direct, plaintexts_that_are_none)
+{
+	static unsigned char zeros[100], unknown[] = "abc\x63", handshake[] = { 1, 0, 0, 1, 0, 22 }, big[16384 + 2];
+	static const struct {
+		const char *what;
+		const unsigned char *inner;
+		size_t n;
+		const char *says;
+	} cases[] = {
+		{ "padding alone", zeros, 100, "unexpected" },
+		{ "unknown inner type", unknown, 4, "" },
+		{ "a ClientHello", handshake, sizeof(handshake), "" },
+		{ "over 2^14", big, sizeof(big), "over the size limit" },
+	};
+	size_t i;
+
+	memset(big, 23, sizeof(big));
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		open_wire(TLS_DATAPLANE_GNUTLS, TLS_DATAPLANE_DIRECT, "TLS_AES_128_GCM_SHA256");
+		say(1, 10);
+		settle(1 << 20);
+		seal_raw(cases[i].inner, cases[i].n);
+		refused(cases[i].what, cases[i].says);
+		close_wire();
+	}
+}
+
+/* A peer that keeps asking for new keys is thrown out. */
+Test(direct, a_flood_of_key_updates_ends)
+{
+	long n = SOCK_BLOCKED;
+	int i;
+
+	open_wire(TLS_DATAPLANE_GNUTLS, TLS_DATAPLANE_DIRECT, "TLS_AES_128_GCM_SHA256");
+	for (i = 0; i < 100 && n == SOCK_BLOCKED; i++) {
+		gnutls_session_key_update(w.s[0]->gs, 0);
+		flush(0);
+		move(0, 1 << 16);
+		ready();
+		n = session_fill(w.s[1], &w.err);
+	}
+	cr_assert_eq(n, SOCK_FAILED, "after %d", i);
+	close_wire();
+}
+
+/* Our own rekey, long before AES-GCM's limit. */
+EACH_PAIR(rekeys_by_itself)
+{
+	int i;
+
+	open_wire(c->client, c->server, "TLS_AES_128_GCM_SHA256");
+	for (i = 0; i < 3; i++) {
+		say(0, 30000);
+		say(1, 30000);
+		settle(1 << 20);
+		session_wear_out(w.s[0]);
+		session_wear_out(w.s[1]);
+	}
+	close_wire();
+}
