@@ -49,16 +49,38 @@ static void back_off(struct acceptor *a, int eno)
 	loop_timer_set(a->timer, PAUSE_MS);
 }
 
-/* A descriptor, or -1 with errno; connections that ended in the queue are
+/* Failures of the connection at the head of the queue, which accept(2) hands on,
+ * and not of ours. */
+static bool is_theirs(int eno)
+{
+	switch (eno) {
+	case EINTR:
+	case ECONNABORTED:
+	case EPROTO:
+	case ENETDOWN:
+	case ENETUNREACH:
+	case EHOSTDOWN:
+	case EHOSTUNREACH:
+	case ENOPROTOOPT:
+	case EOPNOTSUPP:
+	case ETIMEDOUT:
+	case EPERM: /* a firewall's word */
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* A descriptor, or -1 with errno; connections that failed in the queue are
  * passed over. */
 static int accept_one(int fd, struct sockaddr_storage *sa, socklen_t *len)
 {
-	int got;
+	int got, n = 0;
 
 	do {
 		*len = sizeof(*sa);
 		got = sock_accept(fd, (struct sockaddr *)sa, len);
-	} while (got < 0 && (errno == EINTR || errno == ECONNABORTED));
+	} while (got < 0 && is_theirs(errno) && ++n < ACCEPTS_A_TURN);
 	return got;
 }
 

@@ -14,6 +14,7 @@ import time
 
 WAIT = 15  # seconds, for whatever ought to happen at once
 CHUNK = 256 * 1024
+SMALL_BUFFER = 32 * 1024  # a smaller one meets the kernel's own timers for tiny windows
 
 
 def wait_until(check, what, timeout=WAIT):
@@ -451,7 +452,7 @@ class SlowReader(Server):
 
     def __init__(self, size, pause=0.0, every=1, **kw):
         self.size, self.pause, self.every = size, pause, every
-        super().__init__(rcvbuf=8192, **kw)
+        super().__init__(rcvbuf=SMALL_BUFFER, **kw)
 
     def serve(self, conn):
         parts = []

@@ -115,7 +115,7 @@ def test_writes_and_never_reads(rig, pki, small, how):
 
 def test_slow_reader(rig, pki, small, role, version):
     """The writer is done and gone long before the reader has all of it."""
-    p = Pair(rig, pki, role, version=version, rcvbuf=8192)
+    p = Pair(rig, pki, role, version=version, rcvbuf=ends.SMALL_BUFFER)
     writer, reader = (p.tls, p.plain)
     task = ends.Task(lambda: (writer.send(small), writer.shut()))
     got = b""
@@ -129,7 +129,7 @@ def test_slow_reader(rig, pki, small, role, version):
 def test_slow_tls_reader(rig, pki, small, version):
     back = rig.add(ends.Source(small))
     t = rig.server(pki.ecdsa, back.target)
-    c = rig.dial_tls(t, ends.context(versions=ends.VERSIONS[version]), rcvbuf=8192)
+    c = rig.dial_tls(t, ends.context(versions=ends.VERSIONS[version]), rcvbuf=ends.SMALL_BUFFER)
     got = b""
     while data := c.recv(16384):
         got += data
@@ -137,9 +137,17 @@ def test_slow_tls_reader(rig, pki, small, version):
     ends.same(got, small)
 
 
+def test_slow_backend(rig, pki, small, version):
+    back = rig.add(ends.SlowReader(1500, pause=0.002, every=5))
+    c = rig.dial_tls(rig.server(pki.ecdsa, back.target), ends.context(versions=ends.VERSIONS[version]))
+    c.send(small)
+    c.shut()
+    ends.same(back.results()[0], small)
+
+
 def test_full_records_read_in_pieces(rig, pki, small, role, version):
     """Nothing may wait inside the library for bytes that never come."""
-    p = Pair(rig, pki, role, version=version, rcvbuf=4096)
+    p = Pair(rig, pki, role, version=version, rcvbuf=ends.SMALL_BUFFER)
     p.tls.send(small[:65 * 16384])
     got = b""
     while len(got) < len(small):
@@ -216,7 +224,7 @@ def test_handshake_byte_by_byte(rig, pki, version):
 
 def test_one_direction_does_not_stop_the_other(rig, pki, blob, role):
     """A reader that reads nothing stalls its own direction alone."""
-    p = Pair(rig, pki, role, rcvbuf=4096)
+    p = Pair(rig, pki, role, rcvbuf=ends.SMALL_BUFFER)
     stuck = ends.Task(p.tls.send, blob[:8 << 20])
     ends.exchange(p.plain, p.tls, blob[:4 << 20], b"")
     assert ends.recv_exactly(p.plain, 8 << 20) == ends.digest(blob[:8 << 20])

@@ -175,9 +175,9 @@ def test_max_conns(rig, pki):
         a.shut()
         b.close()
         a.close()
-    got = [w.done() for w in waiting]
-    for a in got:
-        a.send(b"x")
+    for w in waiting:
+        w.done().send(b"x")
+    for _ in waiting:
         assert back.accept().recv() == b"x"
     assert len([e for e in t.events() if e["level"] == "warn" and e["event"] != "close"]) <= 1
 

@@ -125,6 +125,7 @@ def test_stdio_behind_a_tls_listener(rig, pki):
     assert a.recv() == b""
     a.shut()
     a.close()
+    assert p.finish() == 0
 
 
 def dialled(rig, name):

@@ -480,7 +480,9 @@ Test(units, bytes)
 		{ 1023488, "0.98 MiB" }, /* 999.5 KiB */
 		{ 64 << 20, "64.0 MiB" },
 		{ UINT64_C(1) << 40, "1.00 TiB" },
+		{ UINT64_C(3) << 49, "1.50 PiB" },
 		{ UINT64_C(1) << 60, "1.00 EiB" },
+		{ UINT64_C(3) << 59, "1.50 EiB" },
 		{ UINT64_MAX, "16.0 EiB" },
 	};
 
@@ -512,7 +514,7 @@ Test(units, hex)
 
 Test(near, suggests_what_was_meant)
 {
-	static const char *const names[] = { "tunnel", "serve", "connect", "idle-timeout", "connect-timeout", "cert",
+	static const char *const names[] = { "tunnel", "serve", "connect-timeout", "connect", "idle-timeout", "cert",
 					     "cert-dir", "ca", "crl", "servername", "help" };
 	static const struct {
 		const char *typed, *want;
@@ -564,7 +566,12 @@ Test(near, lengths_at_the_limit)
 		candidate[n] = '\0';
 		cr_expect_eq(near_match(typed, names, 1) != NULL, n <= 64, "%zu letters", n);
 	}
+	memset(typed, 'a', 66);
+	typed[66] = '\0';
 	memset(candidate, 'a', sizeof(candidate));
+	candidate[64] = '\0';
+	cr_assert_null(near_match(typed, names, 1), "near, but too long to be a name");
+	candidate[64] = 'a';
 	candidate[199] = '\0';
 	cr_assert_null(near_match("baaaa", names, 1));
 }

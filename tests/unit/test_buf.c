@@ -87,7 +87,7 @@ Test(buf, room_that_is_there_is_used)
 	cr_assert_eq(b.start, 0);
 	buf_consume(&b, 2);
 	cr_assert_eq(buf_len(&b), 4);
-	cr_assert_eq(buf_reserve(pool, &b, 4091), 0); /* only by a move to the front */
+	cr_assert_eq(buf_reserve(pool, &b, 4092), 0); /* to the last byte, by a move to the front */
 	cr_assert_eq(b.data, data);
 	cr_assert_eq(b.cap, 4096);
 	cr_assert_eq(b.start, 0);

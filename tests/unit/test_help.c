@@ -83,6 +83,30 @@ Test(help, looks_like_this)
 	free(text);
 }
 
+/* 30 columns of label and a gap of 2 are what fits at a width of 80. */
+Test(help, a_gap_parts_label_and_text)
+{
+	static const struct opt rows[] = {
+		{ .name = "a-name-of-22-letters-x", .type = OPT_FLAG, .help = "Beside." },
+		{ .name = "a-name-of-22-letters-xx", .type = OPT_FLAG, .help = "x" },
+		{ .name = "a-name-of-23-letters-xxx", .type = OPT_FLAG, .help = "Below." },
+		{ .name = NULL },
+	};
+	static const struct opt_group groups[] = { { "X", rows, 0 }, { NULL, NULL, 0 } };
+	static const struct opt_spec spec = { .synopsis = "", .description = "", .groups = groups };
+	static const struct cmd cmd = { "x", "", &spec, NULL };
+	char *text = NULL;
+	size_t size = 0;
+	FILE *mem = open_memstream(&text, &size);
+
+	help_command(mem, &cmd, 80);
+	cr_assert_eq(fclose(mem), 0);
+	cr_assert_not_null(strstr(text, "\n      --a-name-of-22-letters-x  Beside.\n"), "%s", text);
+	cr_assert_not_null(strstr(text, "\n      --a-name-of-22-letters-xx\n                                x\n"), "%s", text);
+	cr_assert_not_null(strstr(text, "xxx\n                                Below.\n"), "%s", text);
+	free(text);
+}
+
 Test(help, texts_stand_in_one_column)
 {
 	char *text = printed(HELP, 80);

@@ -448,7 +448,7 @@ static void on_tick(int sig)
 	ticks++;
 }
 
-/* Reads slowly what the log writes, to the end. */
+/* Reads what the log writes to the end, slowly and less than a line at once. */
 static void *slow_reader(void *arg)
 {
 	static char text[1 << 20];
@@ -461,24 +461,26 @@ static void *slow_reader(void *arg)
 	sigaddset(&set, SIGALRM);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	do {
-		usleep(20000);
-		n = read(fd, text + have, sizeof(text) - 1 - have);
+		usleep(1000);
+		n = read(fd, text + have, 700);
+		cr_assert_lt(have + 700, sizeof(text));
 		if (n > 0)
 			have += (size_t)n;
 	} while (n > 0);
 	return text;
 }
 
-Test(log, interrupted_writes_go_on, .timeout = 30)
+/* Lines into fd[1] under a rain of signals arrive at fd[0] whole. */
+static void write_interrupted(int fd[2])
 {
 	struct sigaction action = { .sa_handler = on_tick }; /* no SA_RESTART */
 	struct itimerval every = { { 0, 3000 }, { 0, 3000 } }, never = { 0 };
 	static char big[3000];
-	int fd[2], lines = 0;
 	pthread_t reader;
+	int lines = 0;
 	void *text;
 
-	cr_assert_eq(pipe(fd), 0);
+	ticks = 0;
 	cr_assert_eq(pthread_create(&reader, NULL, slow_reader, &fd[0]), 0);
 	cr_assert_eq(sigaction(SIGALRM, &action, NULL), 0);
 	cr_assert_eq(setitimer(ITIMER_REAL, &every, NULL), 0);
@@ -497,6 +499,24 @@ Test(log, interrupted_writes_go_on, .timeout = 30)
 	}
 	cr_assert_eq(lines, 60);
 	cr_assert_gt(ticks, 5);
+}
+
+Test(log, interrupted_writes_go_on, .timeout = 60)
+{
+	int fd[2];
+
+	cr_assert_eq(pipe(fd), 0);
+	write_interrupted(fd);
+}
+
+/* A stream takes a part of a line when its buffer is smaller than that. */
+Test(log, parts_of_lines_go_on, .timeout = 60)
+{
+	int fd[2], size = 1;
+
+	cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
+	cr_assert_eq(setsockopt(fd[1], SOL_SOCKET, SO_SNDBUF, &size, sizeof(size)), 0);
+	write_interrupted(fd);
 }
 
 #define WRITERS 8

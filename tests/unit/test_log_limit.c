@@ -92,11 +92,16 @@ Test(log_limit, no_class_goes_without_a_limit)
 		cr_assert_not_null(strstr(text, "repeated class="));
 }
 
+#define CALLS 100000
+
+static pthread_barrier_t together;
+
 static void *limited(void *arg)
 {
 	int *n = arg;
 
-	for (int i = 0; i < 5000; i++)
+	pthread_barrier_wait(&together);
+	for (int i = 0; i < CALLS; i++)
 		*n += log_limit_at("shared", 1);
 	return NULL;
 }
@@ -107,11 +112,12 @@ Test(log_limit, threads_share_it)
 	int n[4] = { 0 };
 
 	start(LOG_TEXT, LOG_INFO);
+	cr_assert_eq(pthread_barrier_init(&together, NULL, 4), 0);
 	for (int i = 0; i < 4; i++)
 		cr_assert_eq(pthread_create(&threads[i], NULL, limited, &n[i]), 0);
 	for (int i = 0; i < 4; i++)
 		cr_assert_eq(pthread_join(threads[i], NULL), 0);
 	cr_assert_eq(n[0] + n[1] + n[2] + n[3], 10);
 	log_limit_flush(true);
-	cr_assert_str_eq(event_line(), "warn  repeated class=shared count=19990");
+	cr_assert_str_eq(event_line(), "warn  repeated class=shared count=399990");
 }

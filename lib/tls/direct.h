@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef TLSKIT_TLS_DIRECT_H
+#define TLSKIT_TLS_DIRECT_H
+
+/* What the files of the direct record path share (plane_direct.c, direct_rx.c,
+ * direct_keys.c); nobody else includes this.
+ *
+ The direct record path (TLS 1.3, RFC 8446, section 5). After the handshake the
+ * keys come out of GnuTLS, and application data is sealed where it was read from
+ * the plain socket and opened where it was received, without a copy.
+ *
+ * Everything else is GnuTLS's still. A record that is not application data is
+ * sealed again (the same key, nonce and plaintext give the same bytes) and given
+ * to GnuTLS to read; what GnuTLS sends itself (tickets, key updates, alerts) it
+ * seals with the sequence number that it is told. After each such exchange keys
+ * and sequence numbers are taken back. */
+
+
+#include "lib/tls/aead.h"
+#include "lib/tls/plane.h"
+#include "lib/tls/tls_int.h"
+
+#define DIRECT_HEADER    5
+#define DIRECT_PLAIN_MAX 16384 /* RFC 8446, 5.1 */
+
+enum direct_content { CHANGE_CIPHER_SPEC = 20, ALERT = 21, HANDSHAKE = 22, APPLICATION_DATA = 23 };
+
+/* One direction. */
+struct direct_half {
+	struct aead *aead;
+	uint8_t key[AEAD_KEY_MAX];
+	size_t key_size;
+	uint8_t iv[AEAD_NONCE_SIZE];
+	uint64_t seq; /* of the next record */
+	uint64_t records; /* with this key */
+};
+
+struct direct {
+	gnutls_cipher_algorithm_t cipher;
+	struct direct_half rx, tx;
+	/* in: [start, opened) are records that are open. In their headers the
+	 * version's place holds the length of the plaintext. */
+	size_t opened;
+	unsigned n_open;
+	size_t control; /* the first record behind `opened` is not application data: its inner length with the type byte, else 0 */
+	size_t slot_size; /* plaintext a slot */
+	unsigned empty;
+};
+
+/* Takes a direction's key and sequence number from GnuTLS. 0, or its code. */
+int direct_take(struct session *s, bool read);
+
+/* Tells GnuTLS a direction's sequence number, before it reads or sends. */
+void direct_give(struct session *s, bool read);
+
+/* The nonce of the next record (RFC 8446, 5.3). */
+void direct_nonce(const struct direct_half *h, uint8_t nonce[AEAD_NONCE_SIZE]);
+
+void direct_wipe_half(struct direct_half *h);
+
+/* Ends the session for a GnuTLS code: an alert is queued, e says why. Returns
+ * SOCK_FAILED. */
+int direct_fail(struct session *s, int code, struct err *e);
+
+/* A KeyUpdate of ours (4.6.3). 0, or a GnuTLS code. */
+int direct_key_update(struct session *s, bool ask);
+
+/* The receiving calls of plane.h. */
+long direct_fill(struct session *s, struct err *e);
+int direct_peek(const struct session *s, struct iovec *iov, int max, size_t *total);
+void direct_consume(struct session *s, size_t n);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+
+/* Keys and sequence numbers of the direct path, and who has them: GnuTLS while it
+ * reads or sends a record itself, this path at all other times. */
+
+#include "lib/tls/direct.h"
+
+#include <gnutls/crypto.h>
+#include <string.h>
+
+#include "lib/tls/tlserr.h"
+
+static void put_seq(uint64_t seq, unsigned char out[8])
+{
+	int i;
+
+	for (i = 7; i >= 0; i--, seq >>= 8)
+		out[i] = (unsigned char)seq;
+}
+
+static uint64_t get_seq(const unsigned char in[8])
+{
+	uint64_t seq = 0;
+	int i;
+
+	for (i = 0; i < 8; i++)
+		seq = seq << 8 | in[i];
+	return seq;
+}
+
+int direct_take(struct session *s, bool read)
+{
+	struct direct_half *h = read ? &s->direct->rx : &s->direct->tx;
+	gnutls_datum_t mac, iv, key;
+	unsigned char seq[8];
+	struct err ignored;
+	int r = gnutls_record_get_state(s->gs, read, &mac, &iv, &key, seq);
+
+	if (r < 0)
+		return r;
+	if (iv.size != AEAD_NONCE_SIZE || key.size > AEAD_KEY_MAX)
+		return GNUTLS_E_INVALID_REQUEST;
+	h->seq = get_seq(seq);
+	if (h->aead && h->key_size == key.size && gnutls_memcmp(h->key, key.data, key.size) == 0)
+		return 0;
+	aead_free(h->aead);
+	h->aead = aead_new(s->direct->cipher, &key, &ignored);
+	memcpy(h->key, key.data, key.size);
+	h->key_size = key.size;
+	memcpy(h->iv, iv.data, iv.size);
+	h->records = 0;
+	return h->aead ? 0 : GNUTLS_E_MEMORY_ERROR;
+}
+
+void direct_give(struct session *s, bool read)
+{
+	const struct direct_half *h = read ? &s->direct->rx : &s->direct->tx;
+	unsigned char seq[8];
+
+	put_seq(h->seq, seq);
+	gnutls_record_set_state(s->gs, read, seq);
+}
+
+void direct_nonce(const struct direct_half *h, uint8_t nonce[AEAD_NONCE_SIZE])
+{
+	unsigned char seq[8];
+	int i;
+
+	put_seq(h->seq, seq);
+	memcpy(nonce, h->iv, AEAD_NONCE_SIZE);
+	for (i = 0; i < 8; i++)
+		nonce[4 + i] ^= seq[i];
+}
+
+int direct_key_update(struct session *s, bool ask)
+{
+	int r;
+
+	direct_give(s, false);
+	r = gnutls_session_key_update(s->gs, ask ? GNUTLS_KU_PEER : 0);
+	return r < 0 ? r : direct_take(s, false);
+}
+
+void direct_wipe_half(struct direct_half *h)
+{
+	aead_free(h->aead);
+	gnutls_memset(h, 0, sizeof(*h));
+}
+
+int direct_fail(struct session *s, int code, struct err *e)
+{
+	s->failed = true;
+	if (s->sock->error) {
+		err_sys(e, ERR_IO, s->sock->error, "the TLS connection broke");
+		return SOCK_FAILED;
+	}
+	tlserr_session(e, s->gs, code);
+	if (code != GNUTLS_E_FATAL_ALERT_RECEIVED && code != GNUTLS_E_PREMATURE_TERMINATION) {
+		direct_give(s, false);
+		gnutls_alert_send_appropriate(s->gs, code);
+		direct_take(s, false);
+	}
+	return SOCK_FAILED;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+
+/* Receiving on the direct path: records are opened where they lie. */
+
+#include "lib/tls/direct.h"
+
+#include <string.h>
+
+#define HEADER     DIRECT_HEADER
+#define CIPHER_MAX (DIRECT_PLAIN_MAX + 256) /* RFC 8446, 5.2 */
+#define OPEN_MAX   64 /* records opened ahead of the sink */
+#define EMPTY_MAX  1000 /* records without data in a row */
+
+static size_t record_length(const uint8_t *header)
+{
+	return (size_t)header[3] << 8 | header[4];
+}
+
+static void set_plain_length(uint8_t *header, size_t n)
+{
+	header[1] = (uint8_t)(n >> 8);
+	header[2] = (uint8_t)n;
+}
+
+static size_t plain_length(const uint8_t *header)
+{
+	return (size_t)header[1] << 8 | header[2];
+}
+
+/* The whole record at p of n bytes: 1, 0 when some of it is yet to come, or a
+ * GnuTLS code. */
+static int check_header(const uint8_t *p, size_t n)
+{
+	size_t length;
+
+	if (n < HEADER)
+		return 0;
+	length = record_length(p);
+	/* nothing goes unprotected after the handshake */
+	if (p[0] != APPLICATION_DATA)
+		return GNUTLS_E_UNEXPECTED_PACKET;
+	if (length > CIPHER_MAX)
+		return GNUTLS_E_RECORD_OVERFLOW;
+	if (length < 1 + AEAD_TAG_SIZE)
+		return GNUTLS_E_DECRYPTION_FAILED;
+	return n >= HEADER + length;
+}
+
+/* Opens the record at p in place. Its plaintext's length with the inner type
+ * byte, padding cut off, or a GnuTLS code. */
+static long open_record(struct direct *d, uint8_t *p)
+{
+	size_t n = record_length(p) - AEAD_TAG_SIZE;
+	uint8_t nonce[AEAD_NONCE_SIZE];
+
+	direct_nonce(&d->rx, nonce);
+	if (aead_open(d->rx.aead, nonce, p, HEADER, p + HEADER, n) < 0)
+		return GNUTLS_E_DECRYPTION_FAILED;
+	d->rx.seq++;
+	d->rx.records++;
+	while (n && p[HEADER + n - 1] == 0)
+		n--;
+	if (n == 0) /* all padding and no type (5.4) */
+		return GNUTLS_E_UNEXPECTED_PACKET;
+	if (n > DIRECT_PLAIN_MAX + 1)
+		return GNUTLS_E_RECORD_OVERFLOW;
+	return (long)n;
+}
+
+/* Opens what is whole, up to the first record that is not application data. */
+static void open_batch(struct session *s)
+{
+	struct direct *d = s->direct;
+	uint8_t *p;
+	long n;
+	int r;
+
+	while (!d->control && !s->fault && d->n_open < OPEN_MAX) {
+		p = s->in.data + d->opened;
+		r = check_header(p, s->in.end - d->opened);
+		if (r == 0)
+			return;
+		n = r < 0 ? r : open_record(d, p);
+		if (n < 0) {
+			s->fault = (int)n;
+		} else if (p[HEADER + n - 1] == APPLICATION_DATA) {
+			set_plain_length(p, (size_t)n - 1);
+			d->opened += HEADER + record_length(p);
+			d->n_open++;
+			s->held_bytes += (size_t)n - 1;
+			d->empty = n > 1 ? 0 : d->empty + 1;
+			if (d->empty > EMPTY_MAX)
+				s->fault = GNUTLS_E_TOO_MANY_EMPTY_PACKETS;
+		} else {
+			d->control = (size_t)n;
+		}
+	}
+}
+
+/* Whether a KeyUpdate that asks for one of ours is in the plaintext (4.6.3). */
+static bool asks_for_update(const uint8_t *p, size_t n)
+{
+	size_t length;
+
+	while (n >= 4) {
+		length = (size_t)p[1] << 16 | (size_t)p[2] << 8 | p[3];
+		if (n < 4 + length)
+			return false;
+		if (p[0] == 24 && length == 1)
+			return p[4] == 1;
+		p += 4 + length;
+		n -= 4 + length;
+	}
+	return false;
+}
+
+/* GnuTLS reads the one record. 1 to go on, 0 at close_notify, or a code. */
+static int let_gnutls_read(struct session *s, uint8_t *p, size_t n)
+{
+	gnutls_packet_t packet = NULL;
+	ssize_t r;
+
+	s->hand = p;
+	s->hand_size = n;
+	direct_give(s, true);
+	direct_give(s, false);
+	r = gnutls_record_recv_packet(s->gs, &packet);
+	if (packet)
+		gnutls_packet_deinit(packet);
+	s->hand = NULL;
+	if (r > 0 || s->hand_size)
+		return GNUTLS_E_UNEXPECTED_PACKET; /* it saw something else than we did */
+	s->hand_size = 0;
+	return r < 0 && !gnutls_error_is_fatal((int)r) ? 1 : (int)r;
+}
+
+/* The record at `opened` is for GnuTLS: seals it again and hands it over. */
+static int hand_over(struct session *s)
+{
+	struct direct *d = s->direct;
+	uint8_t *p = s->in.data + d->opened, nonce[AEAD_NONCE_SIZE];
+	size_t length = record_length(p);
+	bool asked = p[HEADER + d->control - 1] == HANDSHAKE && asks_for_update(p + HEADER, d->control - 1);
+	int r;
+
+	d->rx.seq--; /* it is read once more */
+	direct_nonce(&d->rx, nonce);
+	if (aead_seal(d->rx.aead, nonce, p, HEADER, p + HEADER, length - AEAD_TAG_SIZE) < 0)
+		return GNUTLS_E_ENCRYPTION_FAILED;
+	d->control = 0;
+	r = let_gnutls_read(s, p, HEADER + length);
+	buf_consume(&s->in, HEADER + length);
+	d->opened = s->in.start;
+	if (r == 0)
+		s->eof = true;
+	if (r <= 0)
+		return r;
+	r = direct_take(s, true);
+	if (r == 0)
+		r = direct_take(s, false);
+	if (r == 0 && asked)
+		r = direct_key_update(s, false);
+	if (++d->empty > EMPTY_MAX)
+		return GNUTLS_E_TOO_MANY_HANDSHAKE_PACKETS;
+	return r;
+}
+
+/* More ciphertext: bytes, 0 at the end, SOCK_*. A record that is not whole yet
+ * moves to a buffer of its own size when nothing more is there, so that a large
+ * buffer is never kept for it. */
+static long read_more(struct session *s)
+{
+	long n = session_read_ahead(s);
+
+	if (n == SOCK_BLOCKED)
+		buf_shrink(s->pool, &s->in);
+	s->direct->opened = s->in.start;
+	return n;
+}
+
+/* Takes the first open record off. */
+static void drop_record(struct session *s)
+{
+	struct direct *d = s->direct;
+
+	buf_consume(&s->in, HEADER + record_length(s->in.data + s->in.start));
+	if (--d->n_open == 0)
+		d->opened = s->in.start; /* an emptied buffer starts anew */
+}
+
+long direct_fill(struct session *s, struct err *e)
+{
+	struct direct *d = s->direct;
+	long n;
+	int r;
+
+	while (!s->held_bytes && !s->eof && !s->fault) {
+		while (d->n_open) /* empty ones */
+			drop_record(s);
+		if (d->control) {
+			r = hand_over(s);
+			if (r < 0)
+				s->fault = r;
+			continue;
+		}
+		open_batch(s);
+		if (s->held_bytes || d->n_open || d->control || s->fault)
+			continue;
+		n = read_more(s);
+		if (n == SOCK_BLOCKED)
+			return SOCK_BLOCKED;
+		if (n <= 0)
+			s->fault = n == 0 ? GNUTLS_E_PREMATURE_TERMINATION : GNUTLS_E_PULL_ERROR;
+	}
+	if (s->held_bytes)
+		return (long)s->held_bytes;
+	buf_release(s->pool, &s->in);
+	return s->fault ? direct_fail(s, s->fault, e) : 0;
+}
+
+int direct_peek(const struct session *s, struct iovec *iov, int max, size_t *total)
+{
+	const struct direct *d = s->direct;
+	size_t at = s->in.start, skip = s->held_offset, n;
+	int runs = 0;
+
+	*total = 0;
+	while (at < d->opened && runs < max) {
+		n = plain_length(s->in.data + at) - skip;
+		if (n) {
+			iov[runs].iov_base = s->in.data + at + HEADER + skip;
+			iov[runs++].iov_len = n;
+			*total += n;
+		}
+		at += HEADER + record_length(s->in.data + at);
+		skip = 0;
+	}
+	return runs;
+}
+
+void direct_consume(struct session *s, size_t n)
+{
+	struct direct *d = s->direct;
+	size_t length;
+
+	s->held_bytes -= n;
+	n += s->held_offset;
+	while (d->n_open) {
+		length = plain_length(s->in.data + s->in.start);
+		if (n < length)
+			break;
+		n -= length;
+		drop_record(s);
+	}
+	s->held_offset = n;
+}
