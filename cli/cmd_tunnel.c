@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -218,34 +219,49 @@ static void plan_free(struct plan *p)
 
 /* --- running ---------------------------------------------------------------------------- */
 
-/* "127.0.0.1" or "[::1]" of where a client would connect to, for the line that
- * one can paste: the address of a socket on every interface is none. */
-static void print_client_line(FILE *out, const struct addr *listen, const char *name, const uint8_t *pin)
+/* Lines for people and scripts: on stdout, unless that is the data's way out. */
+static void say(bool stdout_taken, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void say(bool stdout_taken, const char *fmt, ...)
+{
+	char line[ADDR_TEXT_SIZE + 200];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	if (stdout_taken && log_is_json())
+		log_msg(LOG_INFO, "%s", line);
+	else
+		fprintf(stdout_taken ? stderr : stdout, "%s\n", line);
+}
+
+/* The line to paste. A socket on every interface has no address to connect to;
+ * the machine's own then stands in. */
+static void say_client_line(bool stdout_taken, const struct addr *listen, const char *name, const uint8_t *pin)
 {
 	char text[CERT_PIN_TEXT], host[ROUTE_TEXT_SIZE];
 	const char *port = strrchr(name, ':');
 
-	if (listen->kind == ADDR_TCP && (strncmp(name, "[::]:", 5) == 0 || strncmp(name, "0.0.0.0:", 8) == 0)) {
-		route_own_address(host);
-		fprintf(out, "client: tlskit tunnel 0 tls:%s%s --pin %s\n", host, port, cert_pin_format(pin, text));
-	} else {
-		fprintf(out, "client: tlskit tunnel 0 tls:%s --pin %s\n", name, cert_pin_format(pin, text));
-	}
+	cert_pin_format(pin, text);
+	if (listen->kind == ADDR_TCP && (strncmp(name, "[::]:", 5) == 0 || strncmp(name, "0.0.0.0:", 8) == 0))
+		say(stdout_taken, "client: tlskit tunnel 0 tls:%s%s --pin %s", route_own_address(host), port, text);
+	else
+		say(stdout_taken, "client: tlskit tunnel 0 tls:%s --pin %s", name, text);
 }
 
 static int announce(const struct tunnel *t, const struct plan *p, struct err *e)
 {
 	const struct listener *l = tunnel_listener(t);
-	/* with stdout as the data's way out, what is for people goes to stderr */
-	FILE *out = p->targets[0].kind == ADDR_STDIO ? stderr : stdout;
+	bool taken = p->targets[0].kind == ADDR_STDIO;
 	char name[ADDR_TEXT_SIZE];
 	int i;
 
 	for (i = 0; i < l->n; i++)
-		fprintf(out, "listening %s\n", listen_name(l, i, name));
+		say(taken, "listening %s", listen_name(l, i, name));
 	if (l->n && p->front_tls && config_ephemeral_pin(p->front_tls))
-		print_client_line(out, &p->listen, listen_name(l, 0, name), config_ephemeral_pin(p->front_tls));
-	return fflush(out) == 0 ? 0 : err_set(e, ERR_RUNTIME, "cannot write to standard output");
+		say_client_line(taken, &p->listen, listen_name(l, 0, name), config_ephemeral_pin(p->front_tls));
+	return fflush(stdout) == 0 ? 0 : err_set(e, ERR_RUNTIME, "cannot write to standard output");
 }
 
 static int end_code(enum tunnel_end end, const struct err *e)
@@ -258,7 +274,10 @@ static int end_code(enum tunnel_end end, const struct err *e)
 	case TUNNEL_FAILED:
 		break;
 	}
-	fprintf(stderr, "tlskit tunnel: %s\n", e->msg);
+	if (log_is_json())
+		log_msg(LOG_ERROR, "%s", e->msg);
+	else
+		fprintf(stderr, "tlskit tunnel: %s\n", e->msg);
 	return err_exit_code(e);
 }
 

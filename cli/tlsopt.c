@@ -66,7 +66,8 @@ const struct opt tlsopt_protocol[] = {
 		.help = "Signature schemes to accept, the best first." },
 	{ .name = "priority", .type = OPT_STRING, .arg = "STRING", AT(priority),
 		.help = "A GnuTLS priority string in place of all the above but --alpn. It can also switch weak things on." },
-	{ .name = "keylog", .type = OPT_STRING, .arg = "FILE", AT(keylog), .complete = OPT_COMPLETE_FILE,
+	{ .name = "keylog", .type = OPT_STRING, .arg = "FILE", AT(keylog), .def_text = "$SSLKEYLOGFILE",
+		.complete = OPT_COMPLETE_FILE,
 		.help = "Append the secrets of each session here, for Wireshark (mode 0600). Whoever has them reads the traffic." },
 	{ .name = NULL },
 };

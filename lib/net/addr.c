@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
 
+#include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -300,4 +301,24 @@ int addr_parse(struct addr *out, const char *text, enum addr_use use, struct err
 		return 0;
 	n = quoted_length(text);
 	return err_prefix(e, "bad address \"%.*s%s\"", n, text, text[n] != '\0' ? "…" : "");
+}
+
+int addr_parse_name(char out[ADDR_HOST_MAX + 1], const char *option, const char *text, bool ip, struct err *e)
+{
+	struct in6_addr v6;
+	struct addr a = { 0 };
+	int r = 0;
+
+	if (inet_pton(AF_INET6, text, &v6) == 1) {
+		a.numeric = true;
+		snprintf(a.host, sizeof(a.host), "%s", text);
+	} else {
+		r = addr_host_name(&a, text, strlen(text), e);
+	}
+	if (r == 0 && a.numeric && !ip)
+		r = err_set(e, ERR_CONFIG, "it is an address, and only names can stand here");
+	if (r != 0)
+		return err_prefix(e, "%s \"%.80s\"", option, text);
+	strcpy(out, a.host);
+	return 0;
 }

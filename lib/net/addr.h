@@ -48,6 +48,11 @@ struct addr {
  * resolved. */
 int addr_parse(struct addr *out, const char *text, enum addr_use use, struct err *e);
 
+/* A name alone, for an option: a host name (IDN becomes ASCII, a trailing dot is
+ * cut) or, with ip, an address without brackets. 0, or -1 with a CONFIG error
+ * that names the option. */
+int addr_parse_name(char out[ADDR_HOST_MAX + 1], const char *option, const char *text, bool ip, struct err *e);
+
 /* Room for any printed address. */
 #define ADDR_TEXT_SIZE 300
 

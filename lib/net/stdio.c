@@ -116,8 +116,9 @@ static void *write_out(void *arg)
 			break;
 		}
 	}
-	/* After a failure the near end's writes fail too. */
-	shutdown(s->far, SHUT_RD);
+	/* After a failure the near end's writes fail too, and its reads end: who
+	 * asked is gone, so what he may still say is of no use. */
+	shutdown(s->far, s->error ? SHUT_RDWR : SHUT_RD);
 	if (!atomic_load(&s->abandoned))
 		close_out(s->out);
 	release(s);

@@ -3,6 +3,8 @@
 
 #include "lib/relay/end.h"
 
+#define SINK_READS 64 /* of 4 KiB, in one step */
+
 void end_init(struct end *e, int fd)
 {
 	*e = (struct end){ 0 };
@@ -31,11 +33,12 @@ void end_free(struct end *e)
 	sock_close(&e->sock, false);
 }
 
-bool end_settled(struct end *e, bool *progress)
+bool end_settled(struct end *e)
 {
 	unsigned char sink[4096];
 	struct err ignored;
-	long n;
+	long n = 1;
+	int i;
 
 	if (e->sock.fd < 0 || e->sock.error)
 		return true;
@@ -49,9 +52,9 @@ bool end_settled(struct end *e, bool *progress)
 		e->fin_sent = true;
 		sock_shutdown_write(&e->sock);
 	}
-	while ((n = sock_read(&e->sock, sink, sizeof(sink))) > 0)
-		*progress = true;
-	return n != SOCK_BLOCKED;
+	for (i = 0; i < SINK_READS && n > 0; i++)
+		n = sock_read(&e->sock, sink, sizeof(sink));
+	return n == 0 || n == SOCK_FAILED;
 }
 
 void end_settle(struct end *e)
@@ -79,5 +82,5 @@ void end_abort(struct end *e)
 
 size_t end_unsent(const struct end *e)
 {
-	return e->tls ? 0 : sock_unsent(&e->sock);
+	return sock_unsent(&e->sock) + (e->tls ? session_unsent(e->tls) : 0);
 }

@@ -34,8 +34,8 @@ void end_ready(struct end *e, unsigned ready);
 void end_free(struct end *e);
 
 /* After a failure: whether the socket may go now. Sends what is left to send,
- * and takes what still comes; *progress is set when anything moved. */
-bool end_settled(struct end *e, bool *progress);
+ * and takes a share of what still comes. */
+bool end_settled(struct end *e);
 
 /* Closes the socket, a plain one with a reset. The session stays for reports. */
 void end_settle(struct end *e);
@@ -43,7 +43,7 @@ void end_settle(struct end *e);
 /* At once, with what goes out without waiting. */
 void end_abort(struct end *e);
 
-/* Bytes on the way to a plain side. */
+/* Bytes that the other side has yet to take. */
 size_t end_unsent(const struct end *e);
 
 #endif

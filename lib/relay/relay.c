@@ -95,12 +95,11 @@ static void note_info(struct relay *r)
 
 static void closing_step(struct relay *r)
 {
-	bool progress = false;
-	bool front = end_settled(&r->front, &progress), back = end_settled(&r->back, &progress);
+	bool front = end_settled(&r->front), back = end_settled(&r->back);
 	uint64_t now = loop_now_ns(r->group->loop);
 	size_t left = end_unsent(&r->front) + end_unsent(&r->back);
 
-	if (progress || left != r->unsent) {
+	if (left < r->unsent) {
 		r->unsent = left;
 		r->closing_ns = now;
 	}
@@ -127,6 +126,7 @@ static void end(struct relay *r, const char *stage)
 	r->dial = NULL;
 	r->state = CLOSING;
 	r->closing_ns = loop_now_ns(r->group->loop);
+	r->unsent = SIZE_MAX;
 	if (r->front.tls)
 		session_abort(r->front.tls);
 	if (r->back.tls)

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/net/addr.h"
 #include "lib/tls/tls_int.h"
 #include "lib/tls/tlserr.h"
 
@@ -53,8 +54,29 @@ int config_keylog(gnutls_session_t gs, const char *label, const gnutls_datum_t *
 	return 0;
 }
 
+/* $SSLKEYLOGFILE, taken out of the environment: GnuTLS would write there too,
+ * and with the mode that the umask leaves. */
+static char *environment_keylog;
+
+static void take_environment(void)
+{
+	const char *path = secure_getenv("SSLKEYLOGFILE");
+
+	if (!path)
+		return;
+	environment_keylog = strdup(path);
+	unsetenv("SSLKEYLOGFILE");
+}
+
 static int open_keylog(struct tls_config *c, const char *path, struct err *e)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, take_environment);
+	if (!path)
+		path = environment_keylog;
+	if (!path)
+		return 0;
 	c->keylog_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	if (c->keylog_fd < 0)
 		return err_sys(e, ERR_CONFIG, errno, "--keylog %s: cannot open", path);
@@ -318,15 +340,25 @@ static int copy_alpn(struct tls_config *c, const struct names_list *alpn, struct
 	return 0;
 }
 
+static int copy_name(char **out, const char *option, const char *text, bool ip, struct err *e)
+{
+	char name[ADDR_HOST_MAX + 1];
+
+	if (addr_parse_name(name, option, text, ip, e) < 0)
+		return -1;
+	*out = strdup(name);
+	return *out ? 0 : err_set(e, ERR_RUNTIME, "no memory");
+}
+
 static int copy_names(struct tls_config *c, const struct tls_options *o, struct err *e)
 {
 	const char **v;
 	size_t i;
 
-	c->servername = o->servername ? strdup(o->servername) : NULL;
-	c->verify_name = o->verify_name ? strdup(o->verify_name) : NULL;
-	if ((o->servername && !c->servername) || (o->verify_name && !c->verify_name))
-		return err_set(e, ERR_RUNTIME, "no memory");
+	if (o->servername && copy_name(&c->servername, "--servername", o->servername, false, e) < 0)
+		return -1;
+	if (o->verify_name && copy_name(&c->verify_name, "--verify-name", o->verify_name, true, e) < 0)
+		return -1;
 	if (!o->suites.n)
 		return 0;
 	v = calloc(o->suites.n, sizeof(*v));
@@ -372,7 +404,7 @@ static int fill(struct tls_config *c, const struct tls_options *o, struct err *e
 		return -1;
 	if (c->role == TLS_SERVER && c->tickets && load_ticket_key(c, o->ticket_key_file, e) < 0)
 		return -1;
-	if (o->keylog && open_keylog(c, o->keylog, e) < 0)
+	if (open_keylog(c, o->keylog, e) < 0)
 		return -1;
 	c->init_flags = init_flags(c, o);
 	return 0;

@@ -90,13 +90,14 @@ void direct_wipe_half(struct direct_half *h)
 
 int direct_fail(struct session *s, int code, struct err *e)
 {
-	s->failed = true;
-	if (s->sock->error) {
+	if (s->sock->error)
 		err_sys(e, ERR_IO, s->sock->error, "the TLS connection broke");
-		return SOCK_FAILED;
-	}
-	tlserr_session(e, s->gs, code);
-	if (code != GNUTLS_E_FATAL_ALERT_RECEIVED && code != GNUTLS_E_PREMATURE_TERMINATION) {
+	else
+		tlserr_session(e, s->gs, code);
+	if (code == GNUTLS_E_PREMATURE_TERMINATION && !s->sock->error)
+		return SOCK_FAILED; /* sending still works */
+	s->failed = true;
+	if (code != GNUTLS_E_FATAL_ALERT_RECEIVED && !s->sock->error) {
 		direct_give(s, false);
 		gnutls_alert_send_appropriate(s->gs, code);
 		direct_take(s, false);

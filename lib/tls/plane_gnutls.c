@@ -46,9 +46,9 @@ static int receive(struct session *s, gnutls_packet_t *packet)
 		}
 		if (r == GNUTLS_E_AGAIN || r == GNUTLS_E_INTERRUPTED) {
 			/* a record without data was taken, or the read-ahead is empty */
-			if (buf_len(&s->in) || s->sock->readable)
+			if (buf_len(&s->in) || (s->sock->readable && !s->sock->eof))
 				continue;
-			return SOCK_BLOCKED;
+			return s->sock->eof ? GNUTLS_E_PREMATURE_TERMINATION : SOCK_BLOCKED;
 		}
 		if (r == GNUTLS_E_REHANDSHAKE)
 			r = refuse_renegotiation(s);
@@ -60,12 +60,14 @@ static int receive(struct session *s, gnutls_packet_t *packet)
 
 static long fail(struct session *s, int code, struct err *e)
 {
-	s->failed = true;
 	if (s->sock->error)
 		err_sys(e, ERR_IO, s->sock->error, "the TLS connection broke");
 	else
 		tlserr_session(e, s->gs, code);
-	if (code != GNUTLS_E_FATAL_ALERT_RECEIVED && code != GNUTLS_E_PREMATURE_TERMINATION && !s->sock->error)
+	if (code == GNUTLS_E_PREMATURE_TERMINATION && !s->sock->error)
+		return SOCK_FAILED; /* sending still works */
+	s->failed = true;
+	if (code != GNUTLS_E_FATAL_ALERT_RECEIVED && !s->sock->error)
 		gnutls_alert_send_appropriate(s->gs, code);
 	return SOCK_FAILED;
 }

@@ -73,6 +73,10 @@ static ssize_t pull(gnutls_transport_ptr_t p, void *data, size_t size)
 		return pull_handed(s, data, size);
 	if (!buf_len(&s->in)) {
 		n = session_read_ahead(s);
+		/* GnuTLS would take the end for the session's: then nothing could be
+		 * sent any more either. The plane sees it and judges. */
+		if (n == 0 && s->handshaken)
+			n = SOCK_BLOCKED;
 		if (n == 0)
 			return 0;
 		if (n < 0) {
@@ -268,6 +272,17 @@ static const char *other_protocol(const struct session *s)
 	return NULL;
 }
 
+/* A server that does not have our key, or another one under this identity,
+ * answers with one of these alerts (RFC 8446, 4.2.11). */
+static bool is_psk_refusal(const struct session *s, int code)
+{
+	gnutls_alert_description_t a = gnutls_alert_get(s->gs);
+
+	return s->config->role == TLS_CLIENT && s->config->psk && code == GNUTLS_E_FATAL_ALERT_RECEIVED &&
+	       (a == GNUTLS_A_ILLEGAL_PARAMETER || a == GNUTLS_A_DECRYPT_ERROR || a == GNUTLS_A_BAD_RECORD_MAC ||
+		       a == GNUTLS_A_UNKNOWN_PSK_IDENTITY);
+}
+
 static void explain_failure(struct session *s, int code, struct err *e)
 {
 	const char *other = other_protocol(s);
@@ -282,6 +297,10 @@ static void explain_failure(struct session *s, int code, struct err *e)
 		err_set(e, ERR_HANDSHAKE, "the peer closed the connection");
 	else
 		tlserr_session(e, s->gs, code);
+	if (is_psk_refusal(s, code)) {
+		e->kind = ERR_AUTH;
+		err_prefix(e, "the server does not have this pre-shared key");
+	}
 }
 
 static int handshake_failed(struct session *s, int code, struct err *e)
@@ -413,6 +432,11 @@ int session_close_notify(struct session *s, struct err *e)
 	return s->plane->close_notify(s, e);
 }
 
+size_t session_unsent(const struct session *s)
+{
+	return buf_len(&s->out);
+}
+
 bool session_offered_ticket(const struct session *s)
 {
 	return s->offered_ticket;
@@ -440,60 +464,4 @@ void session_wear_out(struct session *s)
 bool session_holds_memory(const struct session *s)
 {
 	return s->in.data || s->out.data || s->stage.data || s->held_n;
-}
-
-/* --- reports ------------------------------------------------------------------------------ */
-
-void session_info(const struct session *s, struct session_info *out)
-{
-	gnutls_datum_t alpn;
-	gnutls_kx_algorithm_t kx;
-
-	memset(out, 0, sizeof(*out));
-	if (!s->handshaken)
-		return;
-	kx = gnutls_kx_get(s->gs);
-	out->version = gnutls_protocol_get_name(gnutls_protocol_get_version(s->gs));
-	out->ciphersuite = gnutls_ciphersuite_get(s->gs);
-	out->group = gnutls_group_get_name(gnutls_group_get(s->gs));
-	out->resumed = gnutls_session_is_resumed(s->gs);
-	if (!out->resumed)
-		out->signature = gnutls_sign_get_name((gnutls_sign_algorithm_t)gnutls_sign_algorithm_get(s->gs));
-	out->by_psk = !out->resumed && (kx == GNUTLS_KX_PSK || kx == GNUTLS_KX_ECDHE_PSK || kx == GNUTLS_KX_DHE_PSK);
-	out->client_certificate_requested =
-		s->config->role == TLS_CLIENT && gnutls_certificate_client_get_request_status(s->gs);
-	out->plane = s->plane->name;
-	if (gnutls_alpn_get_selected_protocol(s->gs, &alpn) == 0 && alpn.size < sizeof(out->alpn))
-		memcpy(out->alpn, alpn.data, alpn.size);
-}
-
-static int describe(gnutls_x509_crt_t crt, struct session_certificate *out)
-{
-	size_t size = sizeof(out->subject);
-
-	if (gnutls_x509_crt_get_dn(crt, out->subject, &size) < 0)
-		out->subject[0] = '\0';
-	size = sizeof(out->issuer);
-	if (gnutls_x509_crt_get_issuer_dn(crt, out->issuer, &size) < 0)
-		out->issuer[0] = '\0';
-	out->not_before = gnutls_x509_crt_get_activation_time(crt);
-	out->not_after = gnutls_x509_crt_get_expiration_time(crt);
-	return cert_pin(crt, out->pin);
-}
-
-int session_certificate(const struct session *s, struct session_certificate *out)
-{
-	const gnutls_datum_t *list;
-	gnutls_x509_crt_t crt;
-	unsigned n = 0;
-	int r = -1;
-
-	memset(out, 0, sizeof(*out));
-	list = gnutls_certificate_get_peers(s->gs, &n);
-	if (!list || !n || gnutls_x509_crt_init(&crt) < 0)
-		return -1;
-	if (gnutls_x509_crt_import(crt, &list[0], GNUTLS_X509_FMT_DER) == 0)
-		r = describe(crt, out);
-	gnutls_x509_crt_deinit(crt);
-	return r;
 }

@@ -72,6 +72,9 @@ int session_commit(struct session *s, size_t n, bool full, struct err *e);
 /* 0 when nothing is left to send, SOCK_BLOCKED, SOCK_FAILED with e. */
 int session_flush(struct session *s, struct err *e);
 
+/* Bytes of records that wait to be flushed. */
+size_t session_unsent(const struct session *s);
+
 /* Queues close_notify: no more is sent after it. Reading goes on. */
 int session_close_notify(struct session *s, struct err *e);
 

@@ -146,7 +146,7 @@ class Tls:
         self.obj = ctx.wrap_bio(self.inc, self.out, server_side=server,
                                 server_hostname=None if server else name, session=session)
         self.lock, self.send_lock = threading.Lock(), threading.Lock()
-        self.sending = False
+        self.raw, self.eof, self.sending = bytearray(), False, False
 
     def take(self):
         """The bytes on their way out; they are not sent."""
@@ -159,43 +159,56 @@ class Tls:
             if data:
                 self.sock.sendall(data)
 
-    def feed(self):
-        """Reads from the socket once; False at its end."""
+    def more(self):
+        """Reads from the socket, once, when no whole record waits."""
+        if self.eof or self.record():
+            return
         data = self.sock.recv(CHUNK)
-        with self.lock:
-            if data:
-                self.inc.write(data)
-            else:
-                self.inc.write_eof()
-        return bool(data)
+        self.raw += data
+        self.eof = not data
+
+    def record(self):
+        """How long the next record is, 0 when it is not all there. What is no
+        record, and what is left at the end, goes as it is."""
+        if self.eof or self.raw and not 20 <= self.raw[0] <= 24:
+            return len(self.raw)
+        length = 5 + int.from_bytes(self.raw[3:5], "big") if len(self.raw) >= 5 else 5
+        return length if len(self.raw) >= length else 0
+
+    def give(self):
+        """One record at a time for the session: its shutdown would throw away
+        what it can read ahead."""
+        if self.inc.pending:
+            return
+        n = self.record()
+        self.inc.write(self.raw[:n])
+        del self.raw[:n]
+        if self.eof and not self.raw:
+            self.inc.write_eof()
+
+    def answer(self):
+        """Sends what reading had to say. While another thread sends it leaves with
+        that one's data: a reader never waits for a writer."""
+        if not self.sending:
+            self.flush()
 
     def step(self, call, *args):
-        """Runs one reading operation to its end. What it has to say itself leaves
-        with the data while another thread sends: a reader never waits for that."""
+        """Runs one reading operation to its end."""
         while True:
             try:
                 with self.lock:
+                    self.give()
                     return call(*args)
             except ssl.SSLWantReadError:
-                pass
-            finally:
-                if not self.sending:
-                    self.flush()
-            self.feed()
+                self.answer()
+                self.more()
+            except ssl.SSLError:
+                self.answer()
+                raise
 
     def handshake(self, flush=True):
         """flush=False keeps the last flight in `out`."""
-        while True:
-            try:
-                with self.lock:
-                    self.obj.do_handshake()
-                break
-            except ssl.SSLWantReadError:
-                self.flush()
-                self.feed()
-            except ssl.SSLError:
-                self.flush()
-                raise
+        self.step(self.obj.do_handshake)
         if flush:
             self.flush()
         return self
@@ -218,7 +231,9 @@ class Tls:
     def recv(self, n=CHUNK):
         """b"" after close_notify; Truncated when the transport just ends."""
         try:
-            return self.step(self.obj.read, n)
+            data = self.step(self.obj.read, n)
+            self.answer()
+            return data
         except ssl.SSLZeroReturnError:
             return b""
         except ssl.SSLError as e:

@@ -155,17 +155,14 @@ class Peer:
                 self.proc.wait(5)
 
     def stop(self):
-        self.end()
-        if self.proc:
-            for f in (self.proc.stdin, self.proc.stdout):
-                if f:
-                    try:
-                        f.close()
-                    except BrokenPipeError:
-                        pass
-        if self.dir:
-            shutil.rmtree(self.dir, ignore_errors=True)
-            self.dir = None
+        try:
+            self.end()
+        finally:
+            if self.proc and self.pipes:
+                self.stream.close()
+            if self.dir:
+                shutil.rmtree(self.dir, ignore_errors=True)
+                self.dir = None
 
     def report(self):
         """For a failed test: what it was and what it said."""

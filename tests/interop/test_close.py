@@ -10,14 +10,14 @@ import pytest
 import ends
 from peers import GnutlsCli, OpensslClient
 
-VERSIONS = ["1.2", "1.3"]
-ROLES = ["server", "client"]
-
 
 class Pair:
-    """Both ends of a tunnel in one role: `tls` is the TLS end, `plain` the other."""
+    """Both ends of a tunnel in one role: `tls` is the TLS end, `plain` the other.
+    version: as the fixture `flavour`."""
 
     def __init__(self, rig, pki, role, *args, version="1.3", rcvbuf=None):
+        version, _, plane = version.partition("-")
+        args += ("--dataplane", plane) if plane else ()
         self.back = rig.listener(rcvbuf=rcvbuf if role == "server" else None)
         versions = ends.VERSIONS[version]
         if role == "server":
@@ -35,12 +35,12 @@ class Pair:
         return self.tunnel.close_line()
 
 
-@pytest.fixture(params=ROLES)
+@pytest.fixture(params=["server", "client"])
 def role(request):
     return request.param
 
 
-@pytest.fixture(params=VERSIONS)
+@pytest.fixture(params=["1.2", "1.3"])
 def version(request):
     return request.param
 
@@ -50,11 +50,17 @@ def failed(line, word, stage="flow"):
     assert re.search(word, line["reason"], re.I), line
 
 
+@pytest.fixture(params=["1.2", "1.3", "1.3-gnutls"])
+def flavour(request):
+    """A version, and a data plane where it is not the fastest."""
+    return request.param
+
+
 # --- clean ends ---------------------------------------------------------------
 
 
-def test_no_data_at_all(rig, pki, role, version):
-    p = Pair(rig, pki, role, version=version)
+def test_no_data_at_all(rig, pki, role, flavour):
+    p = Pair(rig, pki, role, version=flavour)
     p.tls.shut()
     assert p.plain.recv() == b""
     p.plain.shut()
@@ -113,9 +119,9 @@ def test_writes_and_never_reads(rig, pki, small, how):
 # --- flow ---------------------------------------------------------------------
 
 
-def test_slow_reader(rig, pki, small, role, version):
+def test_slow_reader(rig, pki, small, role, flavour):
     """The writer is done and gone long before the reader has all of it."""
-    p = Pair(rig, pki, role, version=version, rcvbuf=ends.SMALL_BUFFER)
+    p = Pair(rig, pki, role, version=flavour, rcvbuf=ends.SMALL_BUFFER)
     writer, reader = (p.tls, p.plain)
     task = ends.Task(lambda: (writer.send(small), writer.shut()))
     got = b""
@@ -145,9 +151,9 @@ def test_slow_backend(rig, pki, small, version):
     ends.same(back.results()[0], small)
 
 
-def test_full_records_read_in_pieces(rig, pki, small, role, version):
+def test_full_records_read_in_pieces(rig, pki, small, role, flavour):
     """Nothing may wait inside the library for bytes that never come."""
-    p = Pair(rig, pki, role, version=version, rcvbuf=ends.SMALL_BUFFER)
+    p = Pair(rig, pki, role, version=flavour, rcvbuf=ends.SMALL_BUFFER)
     p.tls.send(small[:65 * 16384])
     got = b""
     while len(got) < len(small):
@@ -184,8 +190,8 @@ def test_data_with_finished(rig, pki):
     assert ends.recv_exactly(b, 180) == ends.digest(b"".join(b"record %02d" % i for i in range(20)))
 
 
-def test_records_in_one_segment(rig, pki, role, version):
-    p = Pair(rig, pki, role, version=version)
+def test_records_in_one_segment(rig, pki, role, flavour):
+    p = Pair(rig, pki, role, version=flavour)
     want = b""
     for i in range(200):
         p.tls.write(bytes([i]) * i or b"x")
@@ -194,16 +200,16 @@ def test_records_in_one_segment(rig, pki, role, version):
     assert ends.recv_exactly(p.plain, len(want)) == ends.digest(want)
 
 
-def test_records_and_close_notify_in_one_segment(rig, pki, role, version):
-    p = Pair(rig, pki, role, version=version)
+def test_records_and_close_notify_in_one_segment(rig, pki, role, flavour):
+    p = Pair(rig, pki, role, version=flavour)
     for i in range(50):
         p.tls.write(b"%03d" % i)
     p.tls.shut()
     assert ends.recv_all(p.plain) == b"".join(b"%03d" % i for i in range(50))
 
 
-def test_record_byte_by_byte(rig, pki, role, version):
-    p = Pair(rig, pki, role, version=version)
+def test_record_byte_by_byte(rig, pki, role, flavour):
+    p = Pair(rig, pki, role, version=flavour)
     p.tls.write(b"slowly")
     for byte in p.tls.take():
         p.tls.sock.sendall(bytes([byte]))
@@ -254,9 +260,9 @@ def test_key_update(rig, pki):
 
 
 @pytest.mark.parametrize("size", [0, 100, 1 << 16])
-def test_truncation(rig, pki, small, role, version, size):
+def test_truncation(rig, pki, small, role, flavour, size):
     """FIN without close_notify: all data, then a reset."""
-    p = Pair(rig, pki, role, version=version)
+    p = Pair(rig, pki, role, version=flavour)
     p.tls.send(small[:size])
     p.tls.fin()
     got, end = ends.recv_to_end(p.plain)
@@ -267,8 +273,8 @@ def test_truncation(rig, pki, small, role, version, size):
     p.tunnel.settled(p.idle_fds)
 
 
-def test_truncation_within_a_record(rig, pki, role, version):
-    p = Pair(rig, pki, role, version=version)
+def test_truncation_within_a_record(rig, pki, role, flavour):
+    p = Pair(rig, pki, role, version=flavour)
     p.tls.send(b"whole")
     p.tls.write(b"half of this one")
     p.tls.sock.sendall(p.tls.take()[:-5])
@@ -277,8 +283,8 @@ def test_truncation_within_a_record(rig, pki, role, version):
     failed(p.line(), "truncated")
 
 
-def test_truncation_allowed(rig, pki, small, role, version):
-    p = Pair(rig, pki, role, "--allow-truncation", version=version)
+def test_truncation_allowed(rig, pki, small, role, flavour):
+    p = Pair(rig, pki, role, "--allow-truncation", version=flavour)
     p.tls.send(small[:1 << 16])
     p.tls.fin()
     got, end = ends.recv_to_end(p.plain)
@@ -296,9 +302,9 @@ def test_tls_peer_resets(rig, pki, role):
     failed(p.line(), "reset")
 
 
-def test_plain_peer_resets(rig, pki, role, version):
+def test_plain_peer_resets(rig, pki, role, flavour):
     """The TLS peer must not take what it has for all there was."""
-    p = Pair(rig, pki, role, version=version)
+    p = Pair(rig, pki, role, version=flavour)
     p.plain.send(b"some")
     assert p.tls.recv() == b"some"
     p.plain.reset()
@@ -307,8 +313,8 @@ def test_plain_peer_resets(rig, pki, role, version):
     failed(p.line(), "reset")
 
 
-def test_spoilt_record(rig, pki, role, version):
-    p = Pair(rig, pki, role, version=version)
+def test_spoilt_record(rig, pki, role, flavour):
+    p = Pair(rig, pki, role, version=flavour)
     p.tls.send(b"good")
     p.tls.write(b"spoilt")
     data = bytearray(p.tls.take())

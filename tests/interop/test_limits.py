@@ -143,6 +143,7 @@ def test_refused(rig, pki, role):
     else:
         t = rig.tlskit("127.0.0.1:0", "tls:" + gone.target, "--insecure-no-verify")
         assert fatal(rig.dial(t))
+    rig.streams[-1].close()
     line = t.close_line()
     assert line["stage"] == "connect" and "refused" in line["reason"].lower(), line
     assert line["target"] == gone.target, line
@@ -152,6 +153,7 @@ def test_names_that_do_not_resolve(rig, pki):
     """The tunnel listens all the same and says why a connection failed."""
     t = rig.server(pki.ecdsa, "backend.invalid:80")
     assert fatal(rig.dial_tls(t))
+    rig.streams[-1].close()
     line = t.close_line()
     assert line["stage"] == "connect" and "backend.invalid" in line["target"] + line["reason"], line
 
@@ -375,7 +377,7 @@ def test_half_open_handshakes_do_not_hold_up_the_end(rig, pki):
     start = time.monotonic()
     t.signal()
     assert t.finish() == 0
-    took(start, 0, 3)
+    took(start, 0, 5)
 
 
 # --- the log ------------------------------------------------------------------------
@@ -415,7 +417,7 @@ def test_json_log(rig, pki):
             "to_target_bytes": 5, "to_peer_bytes": 3, "tls_version": "TLS1.3", "resumed": False, "result": "ok",
             "stage": None}
     assert {k: line.get(k, "absent") for k in want} == want
-    assert 50 <= line["duration_ms"] < 5000 and line["dataplane"] == "gnutls"
+    assert 50 <= line["duration_ms"] < 5000 and line["dataplane"] in ("gnutls", "direct", "ktls")
     assert abs(line["time_epoch_ms"] / 1000 - time.time()) < 60
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", line["time"])
 
@@ -426,6 +428,7 @@ def test_log_level(rig, pki, level, lines):
     t = rig.server(pki.ecdsa, back.target, "--log-level", level)
     rig.dial(t).send(b"GET / HTTP/1.0\r\n\r\n")
     rig.streams[-1].recv()
+    rig.streams[-1].close()
     a = rig.dial_tls(t)
     b = back.accept()
     b.shut()

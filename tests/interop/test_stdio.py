@@ -160,6 +160,7 @@ def test_unix_backend_missing(rig, pki, tmp_path):
     a = rig.dial_tls(t)
     with pytest.raises((ends.ssl.SSLError, ConnectionResetError)):
         assert a.recv() != b""
+    a.close()
     assert t.close_line()["stage"] == "connect"
 
 

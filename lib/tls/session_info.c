@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+
+/* What there is to tell about a session. */
+
+#include "lib/tls/session.h"
+
+#include <gnutls/x509.h>
+#include <string.h>
+
+#include "lib/tls/plane.h"
+#include "lib/tls/tls_int.h"
+
+void session_info(const struct session *s, struct session_info *out)
+{
+	gnutls_datum_t alpn;
+	gnutls_kx_algorithm_t kx;
+
+	memset(out, 0, sizeof(*out));
+	if (!s->handshaken)
+		return;
+	kx = gnutls_kx_get(s->gs);
+	out->version = gnutls_protocol_get_name(gnutls_protocol_get_version(s->gs));
+	out->ciphersuite = gnutls_ciphersuite_get(s->gs);
+	out->group = gnutls_group_get_name(gnutls_group_get(s->gs));
+	out->resumed = gnutls_session_is_resumed(s->gs);
+	if (!out->resumed)
+		out->signature = gnutls_sign_get_name((gnutls_sign_algorithm_t)gnutls_sign_algorithm_get(s->gs));
+	out->by_psk = !out->resumed && (kx == GNUTLS_KX_PSK || kx == GNUTLS_KX_ECDHE_PSK || kx == GNUTLS_KX_DHE_PSK);
+	out->client_certificate_requested =
+		s->config->role == TLS_CLIENT && gnutls_certificate_client_get_request_status(s->gs);
+	out->plane = s->plane->name;
+	if (gnutls_alpn_get_selected_protocol(s->gs, &alpn) == 0 && alpn.size < sizeof(out->alpn))
+		memcpy(out->alpn, alpn.data, alpn.size);
+}
+
+static int describe(gnutls_x509_crt_t crt, struct session_certificate *out)
+{
+	size_t size = sizeof(out->subject);
+
+	if (gnutls_x509_crt_get_dn(crt, out->subject, &size) < 0)
+		out->subject[0] = '\0';
+	size = sizeof(out->issuer);
+	if (gnutls_x509_crt_get_issuer_dn(crt, out->issuer, &size) < 0)
+		out->issuer[0] = '\0';
+	out->not_before = gnutls_x509_crt_get_activation_time(crt);
+	out->not_after = gnutls_x509_crt_get_expiration_time(crt);
+	return cert_pin(crt, out->pin);
+}
+
+int session_certificate(const struct session *s, struct session_certificate *out)
+{
+	const gnutls_datum_t *list;
+	gnutls_x509_crt_t crt;
+	unsigned n = 0;
+	int r = -1;
+
+	memset(out, 0, sizeof(*out));
+	list = gnutls_certificate_get_peers(s->gs, &n);
+	if (!list || !n || gnutls_x509_crt_init(&crt) < 0)
+		return -1;
+	if (gnutls_x509_crt_import(crt, &list[0], GNUTLS_X509_FMT_DER) == 0)
+		r = describe(crt, out);
+	gnutls_x509_crt_deinit(crt);
+	return r;
+}
