@@ -18,6 +18,7 @@
 #include "lib/tls/tlserr.h"
 
 #define CERT_FILE_MAX (1 << 20)
+#define PIN_BASE64    44
 #define CERT_DAY      (24 * 3600)
 
 void cert_wipe_datum(gnutls_datum_t *d)
@@ -138,7 +139,8 @@ int cert_pin_parse(const char *option, const char *text, uint8_t pin[CERT_PIN_SI
 		return err_set(e, ERR_CONFIG, "%s \"%.80s\": expected sha256:BASE64, the hash of a public key", option,
 			text);
 	p += 7;
-	if (*p == '/')
+	/* curl has a second slash; but base64 may begin with one, too */
+	if (p[-1] == '/' && *p == '/' && strlen(p) == PIN_BASE64 + 1)
 		p++;
 	b64.data = (unsigned char *)p;
 	b64.size = (unsigned)strlen(p);
