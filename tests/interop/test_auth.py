@@ -65,13 +65,12 @@ REFUSED = [
 
 
 def resolve(pki, args):
-    """Words that name something of pki become that."""
-    out = []
-    for a in args:
-        head, _, tail = a.partition(".")
+    """Words that name something of pki ("ca", "rsa.pin") become that."""
+    def one(word):
+        head, _, tail = word.partition(".")
         thing = getattr(pki, head, None)
-        out.append(getattr(thing, tail) if thing and tail and hasattr(thing, tail) else thing if thing else a)
-    return out
+        return getattr(thing, tail, word) if tail else thing or word
+    return [one(a) for a in args]
 
 
 @pytest.mark.parametrize("server,args,reason", REFUSED)
