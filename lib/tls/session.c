@@ -347,6 +347,9 @@ int session_handshake(struct session *s, struct err *e)
 	do {
 		r = gnutls_handshake(s->gs);
 	} while (r < 0 && r != GNUTLS_E_AGAIN && !gnutls_error_is_fatal(r) && ++again < AGAIN_MAX);
+	/* GnuTLS asks for more after the end of a message that was cut off */
+	if (r == GNUTLS_E_AGAIN && s->sock->eof && !buf_len(&s->in))
+		r = GNUTLS_E_PREMATURE_TERMINATION;
 	if (r == 0)
 		r = handshake_done(s, e);
 	else if (r != GNUTLS_E_AGAIN)

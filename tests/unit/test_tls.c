@@ -279,6 +279,10 @@ ParameterizedTestParameters(tls, garbage_is_refused)
 		{ 7, "\x15\x03\x01\0\2\2\x28", "" },
 		{ 9, "\x17\x03\x03\0\4abcd", "" },
 		{ 5, "\x16\x03\x01\0\0", "" },
+		{ 1, "\x16", "" },
+		{ 3, "\x16\x03\x01", "" },
+		{ 9, "\x16\x03\x01\x00\x40\x01\x00\x00\x3c", "" },
+		{ 0, "", "closed" },
 	};
 
 	return cr_make_param_array(struct garbage, cases, sizeof(cases) / sizeof(*cases));
@@ -286,17 +290,12 @@ ParameterizedTestParameters(tls, garbage_is_refused)
 
 ParameterizedTest(struct garbage *g, tls, garbage_is_refused)
 {
-	int r = 0, i;
-
 	open_versions(12, 13, NULL);
 	cr_assert_eq(send(pair.sock[0].fd, g->bytes, g->n, 0), (ssize_t)g->n);
 	shutdown(pair.sock[0].fd, SHUT_WR);
-	for (i = 0; i < 10 && r != SOCK_FAILED; i++) {
-		pair_poll(&pair);
-		r = session_handshake(pair.s[1], &pair.err[1]);
-		cr_assert(r != 0);
-	}
-	cr_assert_eq(r, SOCK_FAILED);
+	pair_poll(&pair);
+	/* at the first call: the loop will not tell of this end again */
+	cr_assert_eq(session_handshake(pair.s[1], &pair.err[1]), SOCK_FAILED);
 	cr_assert(strstr(pair.err[1].msg, g->says), "%s", pair.err[1].msg);
 	close_pair();
 }
