@@ -7,7 +7,8 @@
 
 /* Buffers that a worker lends to a connection while it moves data.
  *
- * A pool belongs to one thread. A buffer is borrowed when there is something
+ * A pool belongs to one thread; a borrowed buffer may be given back to another
+ * one than it came from, together with who holds it. A buffer is borrowed when there is something
  * to hold and given back when it is empty, so an idle connection owns none.
  * Bytes live in data[start..end). */
 

@@ -16,6 +16,8 @@
 
 #include "lib/net/limit.h"
 
+#define GIVE_WAY_NICE 10
+
 uint64_t limit_raise_files(void)
 {
 	struct rlimit lim;
@@ -83,5 +85,13 @@ void limit_keep_heap(size_t bytes)
 	mallopt(M_TRIM_THRESHOLD, bytes > INT_MAX ? INT_MAX : (int)bytes);
 #else
 	(void)bytes;
+#endif
+}
+
+void limit_give_way(void)
+{
+#ifdef __linux__
+	/* on Linux a nice value is a thread's, and 0 is the calling one */
+	setpriority(PRIO_PROCESS, 0, GIVE_WAY_NICE);
 #endif
 }

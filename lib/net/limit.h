@@ -12,6 +12,9 @@ uint64_t limit_raise_files(void);
 /* How many CPUs this process may run on (affinity), at least 1. */
 unsigned limit_cpus(void);
 
+/* Has the calling thread give way to others that want the processor. */
+void limit_give_way(void);
+
 /* Has the allocator keep up to `bytes` of free memory at the end of a heap. glibc
  * gives it back from 128 KiB on, and takes it again page by page: a fault every
  * 4 KiB, for each record that is received. Before any thread starts. */

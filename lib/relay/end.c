@@ -24,10 +24,15 @@ void end_ready(struct end *e, unsigned ready)
 	e->sock.writable |= (ready & LOOP_WRITE) != 0;
 }
 
-void end_free(struct end *e)
+void end_unwatch(struct end *e)
 {
 	loop_watch_free(e->watch);
 	e->watch = NULL;
+}
+
+void end_free(struct end *e)
+{
+	end_unwatch(e);
 	session_free(e->tls);
 	e->tls = NULL;
 	sock_close(&e->sock, false);
@@ -61,8 +66,7 @@ void end_settle(struct end *e)
 {
 	if (e->sock.fd < 0)
 		return;
-	loop_watch_free(e->watch);
-	e->watch = NULL;
+	end_unwatch(e);
 	sock_close(&e->sock, !e->tls);
 }
 
@@ -70,8 +74,7 @@ void end_abort(struct end *e)
 {
 	struct err ignored;
 
-	loop_watch_free(e->watch);
-	e->watch = NULL;
+	end_unwatch(e);
 	if (e->tls) {
 		session_abort(e->tls);
 		session_flush(e->tls, &ignored);

@@ -30,6 +30,9 @@ void end_init(struct end *e, int fd);
 int end_watch(struct end *e, struct loop *l, loop_watch_fn *fn, void *arg, struct err *err);
 void end_ready(struct end *e, unsigned ready);
 
+/* Has another loop watch it from now on: this one no longer does. */
+void end_unwatch(struct end *e);
+
 /* Lets go of everything: watch, session, socket. Twice is fine. */
 void end_free(struct end *e);
 

@@ -50,6 +50,10 @@ struct relay_group {
 	struct relay_setup *setup;
 	int stdio_fd; /* the near end of stdio for a target "-", else -1 */
 	void (*on_end)(struct relay_group *g, const struct relay_report *report);
+	/* Where a relay goes whose peer is authenticated: another thread's group, or
+	 * g. NULL: g. */
+	struct relay_group *(*place)(struct relay_group *g);
+	bool aborted; /* relay_abort_all was called: what arrives later ends at once */
 	struct relay *first; /* the relays' own */
 };
 

@@ -26,8 +26,10 @@ struct tunnel {
 	struct relay_setup setup;
 	struct target *targets;
 	struct acceptor acceptor;
+	/* workers[0 .. n_flow) carry data, the first one accepts, too; those behind
+	 * them, if any, do the handshakes */
 	struct worker *workers;
-	unsigned n_workers;
+	unsigned n_workers, n_flow;
 	struct stdio *stdio;
 	int stdio_fd;
 	bool single; /* one connection, then the end */
@@ -78,12 +80,13 @@ static bool may_accept(void *arg)
 	return true;
 }
 
-static struct worker *least_busy(struct tunnel *t)
+/* Of the workers from first on, up to end. */
+static struct worker *least_busy(struct tunnel *t, unsigned first, unsigned end)
 {
-	struct worker *best = &t->workers[0];
+	struct worker *best = &t->workers[first];
 	unsigned i, n, least = atomic_load_explicit(&best->active, memory_order_relaxed);
 
-	for (i = 1; i < t->n_workers && least; i++) {
+	for (i = first + 1; i < end && least; i++) {
 		n = atomic_load_explicit(&t->workers[i].active, memory_order_relaxed);
 		if (n < least) {
 			least = n;
@@ -96,7 +99,7 @@ static struct worker *least_busy(struct tunnel *t)
 static void give(void *arg, int fd, const char *peer)
 {
 	struct tunnel *t = arg;
-	struct worker *w = least_busy(t);
+	struct worker *w = t->n_workers > t->n_flow ? least_busy(t, t->n_flow, t->n_workers) : least_busy(t, 0, t->n_flow);
 
 	atomic_fetch_add(&t->total, 1);
 	atomic_fetch_add(&w->active, 1);
@@ -107,6 +110,18 @@ static void give(void *arg, int fd, const char *peer)
 		atomic_fetch_sub(&t->total, 1);
 		close(fd);
 	}
+}
+
+/* A handshake is done: the data is another worker's. */
+static struct relay_group *place(struct relay_group *g)
+{
+	struct worker *from = (struct worker *)g, *to;
+	struct tunnel *t = from->owner;
+
+	to = least_busy(t, 0, t->n_flow);
+	atomic_fetch_sub(&from->active, 1);
+	atomic_fetch_add(&to->active, 1);
+	return &to->group;
 }
 
 /* --- the end ------------------------------------------------------------------------- */
@@ -239,8 +254,16 @@ static int setup_relays(struct tunnel *t, const struct tunnel_options *o, struct
 	return 0;
 }
 
-static int setup_workers(struct tunnel *t, unsigned n, struct err *e)
+/* A signature with RSA takes longer than everything else that a turn of a loop
+ * does. Such handshakes have threads of their own, as many as the data has, so
+ * that they stall nobody. */
+static int setup_workers(struct tunnel *t, const struct tunnel_options *o, struct err *e)
 {
+	bool apart = !t->single && o->front_tls && config_signs_slowly(o->front_tls);
+	unsigned n;
+
+	t->n_flow = t->single ? 1 : o->threads;
+	n = apart ? 2 * t->n_flow : t->n_flow;
 	t->workers = calloc(n, sizeof(*t->workers));
 	if (!t->workers)
 		return err_set(e, ERR_RUNTIME, "no memory");
@@ -253,6 +276,10 @@ static int setup_workers(struct tunnel *t, unsigned n, struct err *e)
 		}
 		w->owner = t;
 		w->group.on_end = on_relay_end;
+		if (t->n_workers >= t->n_flow) {
+			w->group.place = place;
+			w->gives_way = true;
+		}
 	}
 	return 0;
 }
@@ -328,7 +355,7 @@ struct tunnel *tunnel_open(const struct tunnel_options *o, struct err *e)
 	limit_keep_heap(HEAP_KEEP);
 	choose_chacha();
 	t->max_conns = connection_limit(o->max_conns);
-	if (setup_relays(t, o, e) < 0 || setup_workers(t, t->single ? 1 : o->threads, e) < 0 ||
+	if (setup_relays(t, o, e) < 0 || setup_workers(t, o, e) < 0 ||
 		setup_timers(t, e) < 0 || setup_ends(t, o, e) < 0) {
 		tunnel_free(t);
 		return NULL;

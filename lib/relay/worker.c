@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/net/limit.h"
+
 #define POOL_KEEP (4 * 1024 * 1024) /* bytes of unused buffers a worker holds on to */
 
 static void abort_all(void *arg)
@@ -44,6 +46,8 @@ static void *run(void *arg)
 	struct worker *w = arg;
 	struct err e;
 
+	if (w->gives_way)
+		limit_give_way();
 	loop_run(w->loop, &e);
 	return NULL;
 }

@@ -14,6 +14,7 @@ struct worker {
 	struct loop *loop;
 	pthread_t thread;
 	bool started; /* a thread of its own runs it */
+	bool gives_way; /* to the others, for the processor */
 	atomic_uint active; /* relays it has or is about to get */
 	struct loop_task abort_task;
 	void *owner; /* the tunnel's */

@@ -476,6 +476,25 @@ enum config_trust config_trust(const struct tls_config *c)
 	return c->trust;
 }
 
+bool config_signs_slowly(const struct tls_config *c)
+{
+	gnutls_x509_privkey_t key;
+	unsigned i;
+	int r, algorithm;
+
+	if (c->role != TLS_SERVER)
+		return false;
+	for (i = 0; (r = gnutls_certificate_get_x509_key(c->cert, i, &key)) != GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE; i++) {
+		if (r < 0)
+			return true; /* in a token */
+		algorithm = gnutls_x509_privkey_get_pk_algorithm(key);
+		gnutls_x509_privkey_deinit(key);
+		if (algorithm == GNUTLS_PK_RSA || algorithm == GNUTLS_PK_RSA_PSS)
+			return true;
+	}
+	return false;
+}
+
 const char *config_servername(const struct tls_config *c)
 {
 	return c->servername;

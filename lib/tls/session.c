@@ -232,6 +232,11 @@ struct session *session_new(struct tls_config *c, struct sock *sock, struct buf_
 	return s;
 }
 
+void session_move(struct session *s, struct buf_pool *pool)
+{
+	s->pool = pool;
+}
+
 void session_free(struct session *s)
 {
 	if (!s)

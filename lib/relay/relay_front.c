@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+
+/* A relay's beginning: who came in, and on which thread it goes on. */
+
+#include "lib/relay/relay_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/clock.h"
+
+static void on_front(void *arg, unsigned ready);
+
+/* On the thread of the group that it came to. */
+static void arrive(void *arg)
+{
+	struct relay *r = arg;
+
+	relay_link(r, r->group);
+	r->timer = loop_timer_new(r->group->loop, relay_on_timer, r);
+	if (!r->timer) {
+		err_set(&r->why, ERR_RUNTIME, "no memory");
+		r->stage = "connect";
+		relay_drop(r);
+	} else if (r->group->aborted) {
+		relay_abort(r);
+	} else if (end_watch(&r->front, r->group->loop, on_front, r, &r->why) < 0) {
+		relay_end(r, "connect");
+	} else {
+		relay_dial(r);
+	}
+}
+
+/* The peer is authenticated: handshakes may have a thread of their own, so that
+ * they do not stall what flows. */
+static void place(struct relay *r)
+{
+	struct relay_group *g = r->group, *to = g->place ? g->place(g) : g;
+
+	if (to == g) {
+		relay_dial(r);
+		return;
+	}
+	relay_unlink(r);
+	loop_timer_free(r->timer);
+	r->timer = NULL;
+	end_unwatch(&r->front);
+	session_move(r->front.tls, to->pool);
+	r->state = DIALING;
+	r->group = to;
+	r->hop.fn = arrive;
+	r->hop.arg = r;
+	loop_post(to->loop, &r->hop);
+}
+
+void relay_front_handshake(struct relay *r)
+{
+	int n = session_handshake(r->front.tls, &r->why);
+
+	if (n == SOCK_FAILED) {
+		relay_end(r, "handshake");
+	} else if (n == 0) {
+		r->front_authenticated = true;
+		place(r);
+	}
+}
+
+static void on_front(void *arg, unsigned ready)
+{
+	struct relay *r = arg;
+
+	end_ready(&r->front, ready);
+	if (r->state != BACK_HANDSHAKE)
+		relay_on_ready(r);
+}
+
+static int open_front(struct relay *r, int fd)
+{
+	struct relay_group *g = r->group;
+
+	end_init(&r->front, fd);
+	r->timer = loop_timer_new(g->loop, relay_on_timer, r);
+	if (!r->timer)
+		return err_set(&r->why, ERR_RUNTIME, "no memory");
+	if (end_watch(&r->front, g->loop, on_front, r, &r->why) < 0)
+		return -1;
+	if (!g->setup->front_tls)
+		return 0;
+	r->front.tls = session_new(g->setup->front_tls, &r->front.sock, g->pool, NULL, &r->why);
+	return r->front.tls ? 0 : -1;
+}
+
+static void refuse_start(struct relay_group *g, int fd, const char *peer)
+{
+	struct err e = { .kind = ERR_RUNTIME, .msg = "no memory" };
+	struct relay_report rep = { .peer = peer, .stage = "handshake", .why = &e };
+	struct sock s = { .fd = fd };
+
+	sock_close(&s, true);
+	g->on_end(g, &rep);
+}
+
+void relay_start(struct relay_group *g, int fd, const char *peer)
+{
+	size_t n = strlen(peer) + 1;
+	struct relay *r = calloc(1, sizeof(*r) + n);
+
+	if (!r) {
+		refuse_start(g, fd, peer);
+		return;
+	}
+	memcpy(r->peer, peer, n);
+	r->started_ns = clock_mono_ns();
+	r->again.fn = relay_run_again;
+	r->again.arg = r;
+	r->back.sock.fd = -1;
+	relay_link(r, g);
+	if (open_front(r, fd) < 0) {
+		r->stage = "handshake";
+		relay_drop(r);
+	} else if (r->front.tls) {
+		r->state = FRONT_HANDSHAKE;
+		relay_arm(r, g->setup->handshake_timeout_ms);
+	} else {
+		relay_dial(r);
+	}
+}
