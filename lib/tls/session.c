@@ -14,7 +14,7 @@
 
 #define READ_FIRST (8 * 1024) /* a ClientHello, a server's flight */
 #define READ_MAX   131072
-#define AGAIN_MAX  16 /* warning alerts and the like in one call of a handshake */
+#define AGAIN_MAX  20000 /* pieces of messages, warnings and the like in one call of a handshake */
 
 /* --- the buffered transport ---------------------------------------------------- */
 
@@ -345,16 +345,25 @@ static int handshake_done(struct session *s, struct err *e)
 	return 0;
 }
 
+/* GnuTLS says "again" after each piece of a message that came in several
+ * records, although the next one may be here already. */
+static bool more_to_read(const struct session *s)
+{
+	return buf_len(&s->in) || (s->sock->readable && !s->sock->eof);
+}
+
 int session_handshake(struct session *s, struct err *e)
 {
 	int r, flushed, again = 0;
 
 	do {
 		r = gnutls_handshake(s->gs);
-	} while (r < 0 && r != GNUTLS_E_AGAIN && !gnutls_error_is_fatal(r) && ++again < AGAIN_MAX);
+	} while (r < 0 && !gnutls_error_is_fatal(r) && (r != GNUTLS_E_AGAIN || more_to_read(s)) && ++again < AGAIN_MAX);
 	/* GnuTLS asks for more after the end of a message that was cut off */
 	if (r == GNUTLS_E_AGAIN && s->sock->eof && !buf_len(&s->in))
 		r = GNUTLS_E_PREMATURE_TERMINATION;
+	else if (r == GNUTLS_E_AGAIN && again == AGAIN_MAX)
+		r = GNUTLS_E_TOO_MANY_HANDSHAKE_PACKETS;
 	if (r == 0)
 		r = handshake_done(s, e);
 	else if (r != GNUTLS_E_AGAIN)
