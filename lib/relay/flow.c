@@ -3,12 +3,13 @@
 
 #include "lib/relay/flow.h"
 
-void flow_init(struct flow *f, struct end *front, struct end *back, bool allow_truncation)
+void flow_init(struct flow *f, struct end *front, struct end *back, bool allow_truncation, bool strict)
 {
 	*f = (struct flow){
 		.up = { .from = front, .to = back },
 		.down = { .from = back, .to = front },
 		.allow_truncation = allow_truncation,
+		.strict = strict,
 	};
 }
 
@@ -45,15 +46,18 @@ static enum flow_status run(struct flow *f, struct pipe *p, struct err *why)
 	return FLOW_WAIT;
 }
 
+static bool forgiven(const struct flow *f, const struct pipe *p)
+{
+	return !f->strict && p == &f->up && f->down.done && f->down.bytes && f->up.bytes == f->up_at_done;
+}
+
 static enum flow_status from_failed(struct flow *f, struct pipe *p, const struct err *e, struct err *why)
 {
-	const struct pipe *other = p == &f->up ? &f->down : &f->up;
-
 	if (e->kind == ERR_TRUNCATED && f->allow_truncation) {
 		p->ended = true;
 		return run(f, p, why);
 	}
-	if (e->kind == ERR_TRUNCATED && other->done)
+	if (e->kind == ERR_TRUNCATED && forgiven(f, p))
 		return FLOW_LEFT;
 	say(f, p, true, e, why);
 	return FLOW_FAILED;
@@ -65,6 +69,8 @@ enum flow_status flow_run(struct flow *f, struct err *why)
 
 	if (up != FLOW_WAIT && up != FLOW_MORE)
 		return up;
+	if (!f->down.done)
+		f->up_at_done = f->up.bytes;
 	down = run(f, &f->down, why);
 	if (down != FLOW_WAIT)
 		return down;

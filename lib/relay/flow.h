@@ -13,21 +13,25 @@
  * - A side that takes no more is still read: what it said before it went is
  *   passed on first.
  * - A TLS side that ends without close_notify was truncated, unless that is
- *   allowed, or it had our close_notify already: many programs leave so. */
+ *   allowed. The one thing that is forgiven is a peer that had its answer and our
+ *   close_notify and said nothing since: many clients leave so. The target is
+ *   still told that it was no clean end. */
 struct flow {
 	struct pipe up, down; /* front to back, back to front */
 	bool allow_truncation;
+	bool strict; /* nothing is forgiven: the target cannot be told (stdio) */
+	uint64_t up_at_done; /* bytes that had gone up when down was done */
 };
 
 enum flow_status {
 	FLOW_WAIT, /* for the loop */
 	FLOW_MORE, /* its share of this turn is used up: call again soon */
 	FLOW_ENDED, /* both directions, cleanly */
-	FLOW_LEFT, /* both, but the last one without close_notify */
+	FLOW_LEFT, /* both, but the peer left without close_notify after ours */
 	FLOW_FAILED, /* why says how */
 };
 
-void flow_init(struct flow *f, struct end *front, struct end *back, bool allow_truncation);
+void flow_init(struct flow *f, struct end *front, struct end *back, bool allow_truncation, bool strict);
 
 /* Moves what can be moved now. why: set by the first failure and kept over
  * calls (it begins with kind ERR_NONE); it names the side. After anything but

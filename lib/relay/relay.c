@@ -201,7 +201,8 @@ void relay_start_flow(struct relay *r)
 {
 	r->state = FLOW;
 	note_info(r);
-	flow_init(&r->flow, &r->front, &r->back, r->group->setup->allow_truncation);
+	flow_init(&r->flow, &r->front, &r->back, r->group->setup->allow_truncation,
+		r->target->addr.kind == ADDR_STDIO);
 	r->active_ns = loop_now_ns(r->group->loop);
 	relay_arm(r, r->group->setup->idle_timeout_ms);
 	run_flow(r);

@@ -79,7 +79,8 @@ int direct_key_update(struct session *s, bool ask)
 
 	direct_give(s, false);
 	r = gnutls_session_key_update(s->gs, ask ? GNUTLS_KU_PEER : 0);
-	return r < 0 ? r : direct_take(s, false);
+	/* in any case: what was sent has its number */
+	return direct_take(s, false) < 0 && r >= 0 ? GNUTLS_E_INTERNAL_ERROR : r;
 }
 
 void direct_wipe_half(struct direct_half *h)
@@ -97,7 +98,7 @@ int direct_fail(struct session *s, int code, struct err *e)
 	if (code == GNUTLS_E_PREMATURE_TERMINATION && !s->sock->error)
 		return SOCK_FAILED; /* sending still works */
 	s->failed = true;
-	if (code != GNUTLS_E_FATAL_ALERT_RECEIVED && !s->sock->error) {
+	if (code != GNUTLS_E_FATAL_ALERT_RECEIVED && !s->sock->error && !s->closed) {
 		direct_give(s, false);
 		gnutls_alert_send_appropriate(s->gs, code);
 		direct_take(s, false);

@@ -10,7 +10,8 @@
 #define HEADER     DIRECT_HEADER
 #define CIPHER_MAX (DIRECT_PLAIN_MAX + 256) /* RFC 8446, 5.2 */
 #define OPEN_MAX   64 /* records opened ahead of the sink */
-#define EMPTY_MAX  1000 /* records without data in a row */
+#define EMPTY_MAX  1000 /* records without data in one call */
+#define KEY_UPDATE 24 /* RFC 8446, 4 */
 
 static size_t record_length(const uint8_t *header)
 {
@@ -98,21 +99,22 @@ static void open_batch(struct session *s)
 	}
 }
 
-/* Whether a KeyUpdate that asks for one of ours is in the plaintext (4.6.3). */
-static bool asks_for_update(const uint8_t *p, size_t n)
+/* Whether handshake messages ask for a KeyUpdate of ours (4.6.3): one that was
+ * cut in two by records may. */
+static bool may_ask_for_update(const uint8_t *p, size_t n)
 {
 	size_t length;
 
 	while (n >= 4) {
 		length = (size_t)p[1] << 16 | (size_t)p[2] << 8 | p[3];
 		if (n < 4 + length)
-			return false;
-		if (p[0] == 24 && length == 1)
-			return p[4] == 1;
+			return true;
+		if (p[0] == KEY_UPDATE && length == 1 && p[4] == 1)
+			return true;
 		p += 4 + length;
 		n -= 4 + length;
 	}
-	return false;
+	return n > 0;
 }
 
 /* GnuTLS reads the one record. 1 to go on, 0 at close_notify, or a code. */
@@ -141,9 +143,10 @@ static int hand_over(struct session *s)
 	struct direct *d = s->direct;
 	uint8_t *p = s->in.data + d->opened, nonce[AEAD_NONCE_SIZE];
 	size_t length = record_length(p);
-	bool asked = p[HEADER + d->control - 1] == HANDSHAKE && asks_for_update(p + HEADER, d->control - 1);
+	bool handshake = p[HEADER + d->control - 1] == HANDSHAKE;
 	int r;
 
+	d->asked |= handshake && may_ask_for_update(p + HEADER, d->control - 1);
 	d->rx.seq--; /* it is read once more */
 	direct_nonce(&d->rx, nonce);
 	if (aead_seal(d->rx.aead, nonce, p, HEADER, p + HEADER, length - AEAD_TAG_SIZE) < 0)
@@ -159,8 +162,12 @@ static int hand_over(struct session *s)
 	r = direct_take(s, true);
 	if (r == 0)
 		r = direct_take(s, false);
-	if (r == 0 && asked)
+	/* its key changed, so it was a KeyUpdate; after our close_notify nothing is
+	 * sent any more, and no key is needed */
+	if (r == 0 && d->asked && d->rx.records == 0 && !s->closed)
 		r = direct_key_update(s, false);
+	if (d->rx.records == 0)
+		d->asked = false;
 	if (++d->empty > EMPTY_MAX)
 		return GNUTLS_E_TOO_MANY_HANDSHAKE_PACKETS;
 	return r;
@@ -195,6 +202,7 @@ long direct_fill(struct session *s, struct err *e)
 	long n;
 	int r;
 
+	d->empty = 0;
 	while (!s->held_bytes && !s->eof && !s->fault) {
 		while (d->n_open) /* empty ones */
 			drop_record(s);

@@ -68,49 +68,64 @@ static int seal_record(struct direct *d, uint8_t *p, size_t n)
 /* What GnuTLS has to say before the next data: the tickets before the first
  * (see plane_gnutls.c), and a new key before the old one is worn out. It goes
  * into the gap in front of the slots. */
-static int speak_first(struct session *s)
+static int speak_first(struct session *s, struct buf *said)
 {
 	struct direct *d = s->direct;
-	struct buf said = { 0 };
 	int r = 0;
 
 	if (s->tickets_sent && d->tx.records < REKEY_RECORDS)
 		return 0;
-	s->capture = &said;
+	s->capture = said;
 	direct_give(s, false);
 	if (!s->tickets_sent)
 		r = session_send_tickets(s);
 	if (r >= 0 && d->tx.records >= REKEY_RECORDS)
 		r = gnutls_session_key_update(s->gs, 0);
-	if (r >= 0)
-		r = direct_take(s, false);
 	s->capture = NULL;
-	if (r >= 0 && buf_len(&said) > GAP)
-		r = GNUTLS_E_SHORT_MEMORY_BUFFER;
-	if (r >= 0 && buf_len(&said)) {
-		s->out.start = GAP - buf_len(&said);
-		memcpy(s->out.data + s->out.start, said.data, buf_len(&said));
-	}
-	buf_release(s->pool, &said);
+	if (direct_take(s, false) < 0 && r >= 0) /* whatever was said has its numbers */
+		r = GNUTLS_E_INTERNAL_ERROR;
 	return r < 0 ? r : 0;
+}
+
+/* Puts what was said in front of the sealed slots: into the gap, or, when it is
+ * much (tickets that carry a client's certificates), in another buffer. */
+static int say_first(struct session *s, struct buf *said)
+{
+	size_t n = buf_len(said);
+
+	if (n && n <= s->out.start) {
+		s->out.start -= n;
+		memcpy(s->out.data + s->out.start, said->data + said->start, n);
+	} else if (n) {
+		if (buf_reserve(s->pool, said, buf_len(&s->out)) < 0)
+			return GNUTLS_E_MEMORY_ERROR;
+		memcpy(said->data + said->end, s->out.data + s->out.start, buf_len(&s->out));
+		said->end += buf_len(&s->out);
+		buf_release(s->pool, &s->out);
+		s->out = *said;
+		*said = (struct buf){ 0 };
+	}
+	buf_release(s->pool, said);
+	return 0;
 }
 
 static int seal_slots(struct session *s, size_t n)
 {
 	struct direct *d = s->direct;
+	struct buf said = { 0 };
 	size_t at = GAP, len;
 	int r;
 
-	s->out.start = GAP;
-	r = speak_first(s);
+	r = speak_first(s, &said);
 	while (r == 0 && n) {
 		len = n < d->slot_size ? n : d->slot_size;
 		r = seal_record(d, s->out.data + at, len);
 		at += len + SLOT_OVERHEAD;
 		n -= len;
 	}
-	s->out.end = at;
-	return r;
+	s->out.start = GAP;
+	s->out.end = r == 0 ? at : GAP; /* of a batch that failed nothing goes out */
+	return say_first(s, &said) < 0 ? GNUTLS_E_MEMORY_ERROR : r;
 }
 
 static int direct_commit(struct session *s, size_t n, bool full, struct err *e)
@@ -127,11 +142,7 @@ static int direct_commit(struct session *s, size_t n, bool full, struct err *e)
 		s->out_size *= 2;
 	else if (n < s->out_size / 4)
 		s->out_size /= 2;
-	if (r < 0) {
-		buf_release(s->pool, &s->out); /* plaintext may be in it: nothing of it goes out */
-		return direct_fail(s, r, e);
-	}
-	return 0;
+	return r < 0 ? direct_fail(s, r, e) : 0;
 }
 
 /* --- the rest ------------------------------------------------------------------------------ */
@@ -142,8 +153,7 @@ static int direct_close_notify(struct session *s, struct err *e)
 
 	direct_give(s, false);
 	r = gnutls_bye(s->gs, GNUTLS_SHUT_WR);
-	if (r >= 0)
-		r = direct_take(s, false);
+	direct_take(s, false); /* in any case: what was sent has its number */
 	return r < 0 ? direct_fail(s, r, e) : 0;
 }
 

@@ -244,9 +244,9 @@ void session_free(struct session *s)
 	s->plane->release(s);
 	if (s->gs)
 		gnutls_deinit(s->gs);
-	buf_release(s->pool, &s->in);
-	buf_release(s->pool, &s->out);
-	buf_release(s->pool, &s->stage);
+	buf_release_wiped(s->pool, &s->in);
+	buf_release_wiped(s->pool, &s->out);
+	buf_release_wiped(s->pool, &s->stage);
 	config_unref(s->config);
 	free(s->why);
 	free(s);

@@ -80,7 +80,7 @@ static void open_flow(bool allow_truncation)
 	front.tls = session_new(server_config, &front.sock, pool, NULL, &why);
 	cr_assert(client && front.tls);
 	shake();
-	flow_init(&flow, &front, &back, allow_truncation);
+	flow_init(&flow, &front, &back, allow_truncation, false);
 }
 
 static void close_flow(void)
@@ -219,15 +219,49 @@ Test(flow, truncation_that_is_allowed)
 	close_flow();
 }
 
-/* A client that had our close_notify and just closes is no failure. */
-Test(flow, leaving_after_us)
+/* A client that had its answer and our close_notify and just closes is no
+ * failure; in any other case the end may have been somebody else's work. */
+static enum flow_status leave(const char *answer, const char *rest, bool strict)
 {
+	enum flow_status r;
+
 	open_flow(false);
+	flow.strict = strict;
+	if (*answer)
+		backend_says(answer);
 	shutdown(backend, SHUT_WR);
 	cr_assert_eq(run(), FLOW_WAIT);
+	if (*rest)
+		client_says(rest);
+	run();
 	shutdown(client_sock.fd, SHUT_WR);
-	cr_assert_eq(run(), FLOW_LEFT);
-	cr_assert_eq(why.kind, ERR_NONE);
+	r = run();
+	cr_assert_eq(why.kind, r == FLOW_LEFT ? ERR_NONE : ERR_TRUNCATED);
+	close_flow();
+	return r;
+}
+
+Test(flow, leaving_after_us)
+{
+	cr_assert_eq(leave("answer", "", false), FLOW_LEFT);
+	cr_assert_eq(leave("answer", "", true), FLOW_FAILED);
+	cr_assert_eq(leave("", "", false), FLOW_FAILED);
+	cr_assert_eq(leave("answer", "half of an upl", false), FLOW_FAILED);
+}
+
+/* A server that cuts its reply after our half has ended. */
+Test(flow, a_cut_reply_to_a_client_that_ended)
+{
+	struct end *f = &front, *b = &back;
+
+	open_flow(false);
+	flow_init(&flow, b, f, false, false); /* the TLS side is the target now */
+	shutdown(backend, SHUT_WR);
+	cr_assert_eq(run(), FLOW_WAIT);
+	client_says("half a rep");
+	shutdown(client_sock.fd, SHUT_WR);
+	cr_assert_eq(run(), FLOW_FAILED);
+	cr_assert_eq(why.kind, ERR_TRUNCATED);
 	close_flow();
 }
 
