@@ -180,7 +180,18 @@ static int check_roles(const struct plan *p, const struct options *o, struct err
 			return err_set(e, ERR_CONFIG, "%s is about a tls: listener, and LISTEN is plain%s", for_front[i].name,
 				strcmp(for_front[i].name, "--client-ca") == 0 ? "; to verify the server use --ca" : "");
 	if (!(front && back) && (o->client_cert || o->client_key))
-		return err_set(e, ERR_CONFIG, "--client-cert is for TLS on both sides; use --cert and --key here");
+		return err_set(e, ERR_CONFIG, "--client-cert and --client-key are for TLS on both sides; use --cert and --key here");
+	if (o->client_key && !o->client_cert)
+		return err_set(e, ERR_CONFIG, "--client-key %s: there is no --client-cert for it", o->client_key);
+	if (front && back && t->psk_identity)
+		return err_set(e, ERR_CONFIG, "--psk-identity is a client's, and with TLS on both sides --psk-file is the listener's");
+	if (!front && t->tickets == 0)
+		return err_set(e, ERR_CONFIG, "--tickets is about a tls: listener, and LISTEN is plain");
+	if (o->check && p->n_targets > 1)
+		return err_set(e, ERR_CONFIG, "--check takes one target");
+	if (t->psk_file && strcmp(t->psk_file, "-") == 0 &&
+		(p->listen.kind == ADDR_STDIO || p->targets[0].kind == ADDR_STDIO))
+		return err_set(e, ERR_CONFIG, "--psk-file -: standard input is the data's here");
 	return 0;
 }
 
@@ -191,6 +202,8 @@ static int plan_tls(struct plan *p, const struct options *o, struct err *e)
 
 	if (p->listen.tls) {
 		tlsopt_fill(&o->tls, TLS_SERVER, &t);
+		if (p->targets[0].tls && !o->tls.client_ca)
+			t.crl = NULL; /* the target's */
 		t.dataplane = (enum tls_dataplane)o->dataplane;
 		p->front_tls = config_new(&t, e);
 		if (!p->front_tls)
@@ -203,10 +216,11 @@ static int plan_tls(struct plan *p, const struct options *o, struct err *e)
 			t.certs = (struct names_list){ cert, o->client_cert != NULL };
 			t.keys = (struct names_list){ key, o->client_key != NULL };
 			t.psk_file = t.psk_identity = NULL;
+			t.crl = o->tls.client_ca ? NULL : t.crl;
 		}
 		p->back_tls = config_new(&t, e);
 		if (!p->back_tls)
-			return -1;
+			return p->listen.tls ? err_prefix(e, "for the target") : -1;
 	}
 	return 0;
 }

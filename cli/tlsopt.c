@@ -56,7 +56,7 @@ const struct opt tlsopt_protocol[] = {
 	{ .name = "max-tls", .type = OPT_ENUM, .arg = "VERSION", AT(max_tls), .choices = "1.2|1.3", .def = "1.3",
 		.help = "Newest version to use." },
 	{ .name = "alpn", .type = OPT_COMMA, .arg = "LIST", AT(alpn),
-		.help = "Application protocols, the best first; a listener refuses clients that offer none of them." },
+		.help = "Application protocols, the best first; a listener refuses clients that offer others only." },
 	{ .name = "ciphersuite", .type = OPT_COMMA, .arg = "LIST", AT(ciphersuite), .complete = OPT_COMPLETE_SUITES,
 		.def_text = "AES-GCM, ChaCha20-Poly1305",
 		.help = "Suites to use, the best first, in the registry's or GnuTLS's spelling; AES-128-GCM stands for each suite with it." },
@@ -84,8 +84,7 @@ static void fill_server(const struct tlsopt *v, struct tls_options *o)
 	o->allow = list(&v->allow);
 	o->tickets = (unsigned)v->tickets;
 	o->ticket_key_file = v->ticket_key_file;
-	if (v->client_ca)
-		o->crl = v->crl;
+	o->crl = v->crl;
 }
 
 static void fill_client(const struct tlsopt *v, struct tls_options *o)

@@ -11,6 +11,7 @@
 
 #define CLOSING_TICK_MS 20
 #define CLOSING_MS      2000 /* without progress */
+#define BROKEN_MS       5000 /* without progress, for what a side that is gone had said */
 
 
 /* --- the end ------------------------------------------------------------------ */
@@ -124,23 +125,32 @@ void relay_arm(struct relay *r, uint64_t ms)
 		loop_timer_cancel(r->timer);
 }
 
+/* One side takes no more; the other may still have what that one said before. */
+static bool is_broken(const struct relay *r)
+{
+	return r->flow.up.broken || r->flow.down.broken;
+}
+
 static void idle_check(struct relay *r)
 {
 	uint64_t idle_ms = (loop_now_ns(r->group->loop) - r->active_ns) / NS_PER_MS;
-	uint64_t limit = r->group->setup->idle_timeout_ms;
+	uint64_t limit = is_broken(r) ? BROKEN_MS : r->group->setup->idle_timeout_ms;
 	char text[32];
 
 	if (idle_ms < limit) {
 		relay_arm(r, limit - idle_ms);
 		return;
 	}
-	err_set(&r->why, ERR_TIMEOUT, "timed out: idle for %s (--idle-timeout)", units_duration(limit, text, sizeof(text)));
+	if (!is_broken(r))
+		err_set(&r->why, ERR_TIMEOUT, "timed out: idle for %s (--idle-timeout)",
+			units_duration(limit, text, sizeof(text)));
 	relay_end(r, "flow");
 }
 
 void relay_on_timer(void *arg)
 {
 	struct relay *r = arg;
+	bool front = r->state == FRONT_HANDSHAKE;
 	char text[32];
 
 	switch (r->state) {
@@ -148,7 +158,10 @@ void relay_on_timer(void *arg)
 	case BACK_HANDSHAKE:
 		err_set(&r->why, ERR_TIMEOUT, "timed out: no handshake within %s (--handshake-timeout)",
 			units_duration(r->group->setup->handshake_timeout_ms, text, sizeof(text)));
-		relay_end(r, r->state == FRONT_HANDSHAKE ? "handshake" : "target-handshake");
+		if (front)
+			relay_end(r, "handshake");
+		else
+			relay_target_failed(r, "target-handshake");
 		break;
 	case FLOW:
 		idle_check(r);
@@ -165,8 +178,13 @@ void relay_on_timer(void *arg)
 
 static void run_flow(struct relay *r)
 {
+	bool was_broken = is_broken(r);
 	enum flow_status status = flow_run(&r->flow, &r->why);
 
+	if (is_broken(r) && !was_broken) {
+		r->active_ns = loop_now_ns(r->group->loop);
+		relay_arm(r, BROKEN_MS);
+	}
 	if (r->flow.up.bytes + r->flow.down.bytes != r->seen_bytes) {
 		r->seen_bytes = r->flow.up.bytes + r->flow.down.bytes;
 		r->active_ns = loop_now_ns(r->group->loop);

@@ -35,7 +35,7 @@ static bool worth_a_retry(struct relay *r)
 	return true;
 }
 
-static void target_failed(struct relay *r, const char *stage)
+void relay_target_failed(struct relay *r, const char *stage)
 {
 	struct err ignored;
 
@@ -60,7 +60,7 @@ void relay_back_handshake(struct relay *r)
 	int n = session_handshake(r->back.tls, &r->why);
 
 	if (n == SOCK_FAILED)
-		target_failed(r, "target-handshake");
+		relay_target_failed(r, "target-handshake");
 	else if (n == 0)
 		relay_start_flow(r);
 }
@@ -80,7 +80,7 @@ static void back_connected(struct relay *r, int fd)
 	}
 	r->back.tls = session_new(g->setup->back_tls, &r->back.sock, g->pool, &r->target->peer, &r->why);
 	if (!r->back.tls) {
-		relay_end(r, "target-handshake");
+		relay_target_failed(r, "target-handshake");
 		return;
 	}
 	r->state = BACK_HANDSHAKE;
@@ -96,7 +96,7 @@ static void on_dialed(void *arg, int fd, const struct sockaddr *sa, socklen_t le
 	r->dial = NULL;
 	if (fd < 0) {
 		r->why = *e;
-		target_failed(r, "connect");
+		relay_target_failed(r, "connect");
 		return;
 	}
 	target_mark_up(r->target);

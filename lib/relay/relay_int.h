@@ -68,6 +68,7 @@ void relay_on_ready(struct relay *r);
 
 void relay_front_handshake(struct relay *r);
 void relay_dial(struct relay *r); /* the next target */
+void relay_target_failed(struct relay *r, const char *stage); /* r->why says how: on to the next one, or the end */
 void relay_back_handshake(struct relay *r);
 void relay_start_flow(struct relay *r);
 

@@ -175,6 +175,8 @@ static void on_stop(void *arg)
 	if (t->signals)
 		service_notify("STOPPING=1");
 	acceptor_close(&t->acceptor);
+	if (t->single)
+		abort_workers(t); /* who ended it waits for it, and for nobody else */
 	if (atomic_load(&t->total))
 		log_msg(LOG_INFO, "stopping: waiting for %llu connections", (unsigned long long)atomic_load(&t->total));
 	loop_timer_set(t->drain_timer, t->drain_ms);
@@ -406,8 +408,18 @@ static void hand_stdio(struct tunnel *t)
 static enum tunnel_end verdict(struct tunnel *t, struct err *e)
 {
 	bool aborted = atomic_load(&t->aborted);
+	int *unused = &t->workers[0].group.stdio_fd;
 
 	if (t->single) {
+		/* the loop is over: a signal must find its old meaning while
+		 * stdout takes its time */
+		if (t->signals) {
+			signal(SIGTERM, SIG_DFL);
+			signal(SIGINT, SIG_DFL);
+		}
+		if (*unused >= 0)
+			close(*unused); /* no connection took it */
+		*unused = -1;
 		if (!aborted && stdio_finish(t->stdio, e) < 0)
 			return TUNNEL_FAILED;
 		if (!aborted && t->failure.kind != ERR_NONE) {

@@ -209,13 +209,52 @@ static enum config_trust choose_trust(const struct tls_options *o)
 {
 	if (o->insecure_no_verify)
 		return CONFIG_TRUST_NONE;
+	if (o->psk_file)
+		return CONFIG_TRUST_PSK;
 	if (o->ca && o->pins.n)
 		return CONFIG_TRUST_CHAIN_AND_PIN;
-	if (o->pins.n)
-		return CONFIG_TRUST_PIN;
-	if (o->psk_file && !o->ca)
-		return CONFIG_TRUST_PSK;
-	return CONFIG_TRUST_CHAIN;
+	return o->pins.n ? CONFIG_TRUST_PIN : CONFIG_TRUST_CHAIN;
+}
+
+/* Who has a pre-shared key is trusted, and nobody else: with a second way in, each
+ * of the two would promise what the other one does not keep. */
+static int check_psk_alone(const struct tls_options *o, struct err *e)
+{
+	const struct {
+		bool given;
+		const char *name;
+	} others[] = { { o->certs.n, "--cert" }, { o->ca, "--ca" }, { o->pins.n, "--pin" }, { o->client_ca, "--client-ca" },
+		{ o->allow.n, "--allow" }, { o->insecure_no_verify, "--insecure-no-verify" }, { o->cert_dir, "--cert-dir" },
+		{ o->verify_name, "--verify-name" }, { o->crl, "--crl" } };
+	size_t i;
+
+	for (i = 0; o->psk_file && i < sizeof(others) / sizeof(*others); i++)
+		if (others[i].given)
+			return err_set(e, ERR_CONFIG, "%s cannot go with --psk-file, which takes the place of certificates",
+				others[i].name);
+	return 0;
+}
+
+/* What would have no effect, although somebody counts on it. */
+static int check_effect(const struct tls_options *o, struct err *e)
+{
+	bool named = o->min_version != 12 || o->max_version != 13 || o->suites.n || o->groups.n || o->signatures.n;
+
+	if (o->priority && named)
+		return err_set(e, ERR_CONFIG,
+			"--priority takes the place of --min-tls, --max-tls, --ciphersuite, --group and --signature: give the one or the others");
+	if (o->verify_name && (o->insecure_no_verify || (o->pins.n && !o->ca)))
+		return err_set(e, ERR_CONFIG, "--verify-name has no effect with %s: names are not looked at",
+			o->insecure_no_verify ? "--insecure-no-verify" : "--pin alone");
+	if (o->crl && o->role == TLS_SERVER && !o->client_ca)
+		return err_set(e, ERR_CONFIG, "--crl needs --client-ca here: the lists are those of its CAs");
+	if (o->crl && o->role == TLS_CLIENT && o->pins.n && !o->ca)
+		return err_set(e, ERR_CONFIG, "--crl has no effect with --pin alone");
+	if (o->cert_dir && o->certs.n)
+		return err_set(e, ERR_CONFIG, "--cert-dir is for a certificate of tlskit's own, and --cert is given");
+	if (o->ticket_key_file && !o->tickets)
+		return err_set(e, ERR_CONFIG, "--ticket-key-file has no effect with --tickets 0");
+	return check_psk_alone(o, e);
 }
 
 static int setup_client(struct tls_config *c, const struct tls_options *o, struct err *e)
@@ -267,9 +306,6 @@ static int setup_server(struct tls_config *c, const struct tls_options *o, struc
 			o->allow.v[0]);
 	c->client_chain = o->client_ca != NULL;
 	c->client_certs = o->client_ca || o->allow.n;
-	if (o->psk_file && o->certs.n && !c->client_certs)
-		return err_set(e, ERR_CONFIG,
-			"--cert with --psk-file needs --client-ca: the certificate would let clients in without the key");
 	c->tickets = o->tickets;
 	return 0;
 }
@@ -391,6 +427,8 @@ static unsigned init_flags(const struct tls_config *c, const struct tls_options 
 
 static int fill(struct tls_config *c, const struct tls_options *o, struct err *e)
 {
+	if (check_effect(o, e) < 0)
+		return -1;
 	if (gnutls_certificate_allocate_credentials(&c->cert) < 0)
 		return err_set(e, ERR_RUNTIME, "no memory");
 	gnutls_certificate_set_verify_function(c->cert, verify_callback);

@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/units.h"
 #include "lib/tls/tls_int.h"
 #include "lib/tls/tlserr.h"
 
@@ -57,6 +58,26 @@ void verify_rules_free(struct verify_rule *rules, size_t n)
 	free(rules);
 }
 
+/* GnuTLS gives a name's value in the string form of RFC 4514, with its escapes.
+ * Back to the bytes, in place; the new length. */
+static size_t unescape(char *s, size_t n)
+{
+	uint8_t byte;
+	size_t i, k = 0;
+
+	for (i = 0; i < n; i++) {
+		if (s[i] != '\\' || i + 1 == n) {
+			s[k++] = s[i];
+		} else if (i + 2 < n && units_parse_hex(s + i + 1, 2, &byte, 1) == 1) {
+			s[k++] = (char)byte;
+			i += 2;
+		} else {
+			s[k++] = s[++i];
+		}
+	}
+	return k;
+}
+
 static bool dn_has(gnutls_x509_crt_t crt, const char *oid, const char *value)
 {
 	char have[256];
@@ -69,6 +90,8 @@ static bool dn_has(gnutls_x509_crt_t crt, const char *oid, const char *value)
 
 		if (r == GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE)
 			return false;
+		if (r == 0)
+			size = unescape(have, size);
 		/* a name with a NUL inside must not pass for what stands before it */
 		if (r == 0 && strlen(value) == size && memcmp(have, value, size) == 0)
 			return true;

@@ -277,7 +277,38 @@ Test(config, combinations_that_would_let_in_too_many)
 	o.psk_file = pki_path(&pki, "psk");
 	o.certs = (struct names_list){ cert, 1 };
 	o.keys = (struct names_list){ key, 1 };
+	refused(&o, "--psk-file", "--cert", "");
+	o.certs.n = o.keys.n = 0;
+	o.client_ca = pki_path(&pki, "ca.pem");
 	refused(&o, "--psk-file", "--client-ca", "");
+	o = pair_options(TLS_CLIENT);
+	o.psk_file = pki_path(&pki, "psk");
+	o.insecure_no_verify = true;
+	refused(&o, "--psk-file", "--insecure-no-verify", "");
+	o.insecure_no_verify = false;
+	o.ca = pki_path(&pki, "ca.pem");
+	refused(&o, "--psk-file", "--ca", "");
+}
+
+Test(config, what_would_have_no_effect)
+{
+	static const char *const pin[] = { "sha256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=" };
+	struct tls_options o = pair_options(TLS_CLIENT);
+
+	o.priority = "NORMAL";
+	o.min_version = 13;
+	refused(&o, "--priority", "--min-tls", "");
+	o = pair_options(TLS_CLIENT);
+	o.pins = (struct names_list){ pin, 1 };
+	o.verify_name = "x.example";
+	refused(&o, "--verify-name", "--pin", "");
+	o = pair_options(TLS_SERVER);
+	o.crl = pki_path(&pki, "none");
+	refused(&o, "--crl", "--client-ca", "");
+	o = pair_options(TLS_SERVER);
+	o.tickets = 0;
+	o.ticket_key_file = pki_path(&pki, "none");
+	refused(&o, "--ticket-key-file", "--tickets 0", "");
 }
 
 /* --- pre-shared keys -------------------------------------------------------------------------- */
