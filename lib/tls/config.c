@@ -11,79 +11,11 @@
 #include <unistd.h>
 
 #include "lib/net/addr.h"
+#include "lib/tls/keylog.h"
 #include "lib/tls/tls_int.h"
 #include "lib/tls/tlserr.h"
 
 #define TICKET_KEY_SIZE 64
-#define KEYLOG_LINE_MAX 512
-
-/* --- the key log -------------------------------------------------------------------- */
-
-static size_t hex(char *out, const gnutls_datum_t *d)
-{
-	static const char digits[] = "0123456789abcdef";
-	size_t i;
-
-	for (i = 0; i < d->size; i++) {
-		out[2 * i] = digits[d->data[i] >> 4];
-		out[2 * i + 1] = digits[d->data[i] & 15];
-	}
-	return 2 * (size_t)d->size;
-}
-
-/* "LABEL CLIENT_RANDOM SECRET", the NSS key log format (RFC 9850). */
-int config_keylog(gnutls_session_t gs, const char *label, const gnutls_datum_t *secret)
-{
-	struct session *s = gnutls_session_get_ptr(gs);
-	char line[KEYLOG_LINE_MAX];
-	gnutls_datum_t client, server;
-	size_t n = strlen(label);
-
-	gnutls_session_get_random(gs, &client, &server);
-	if (n + 2 * (size_t)client.size + 2 * (size_t)secret->size + 3 > sizeof(line))
-		return 0;
-	memcpy(line, label, n);
-	line[n++] = ' ';
-	n += hex(line + n, &client);
-	line[n++] = ' ';
-	n += hex(line + n, secret);
-	line[n++] = '\n';
-	/* O_APPEND: whole lines from any thread; a full disk must not end sessions */
-	(void)!write(s->config->keylog_fd, line, n);
-	gnutls_memset(line, 0, sizeof(line));
-	return 0;
-}
-
-/* $SSLKEYLOGFILE, taken out of the environment: GnuTLS would write there too,
- * and with the mode that the umask leaves. */
-static char *environment_keylog;
-
-static void take_environment(void)
-{
-	const char *path = secure_getenv("SSLKEYLOGFILE");
-
-	if (!path)
-		return;
-	environment_keylog = strdup(path);
-	unsetenv("SSLKEYLOGFILE");
-}
-
-static int open_keylog(struct tls_config *c, const char *path, struct err *e)
-{
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-	pthread_once(&once, take_environment);
-	if (!path)
-		path = environment_keylog;
-	if (!path)
-		return 0;
-	c->keylog_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-	if (c->keylog_fd < 0)
-		return err_sys(e, ERR_CONFIG, errno, "--keylog %s: cannot open", path);
-	if (fchmod(c->keylog_fd, 0600) < 0)
-		return err_sys(e, ERR_CONFIG, errno, "--keylog %s: cannot set mode 0600", path);
-	return 0;
-}
 
 /* --- credentials --------------------------------------------------------------------- */
 
@@ -442,7 +374,7 @@ static int fill(struct tls_config *c, const struct tls_options *o, struct err *e
 		return -1;
 	if (c->role == TLS_SERVER && c->tickets && load_ticket_key(c, o->ticket_key_file, e) < 0)
 		return -1;
-	if (open_keylog(c, o->keylog, e) < 0)
+	if (keylog_open(o->keylog, &c->keylog_fd, e) < 0)
 		return -1;
 	c->init_flags = init_flags(c, o);
 	return 0;

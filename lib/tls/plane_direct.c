@@ -183,6 +183,9 @@ int plane_direct_start(struct session *s)
 	size_t max = gnutls_record_get_max_size(s->gs);
 	struct direct *d;
 
+	if (s->peer_limit && s->peer_limit - 1 < max)
+		max = s->peer_limit - 1; /* the inner type counts (RFC 8449, 4) */
+
 	if (gnutls_protocol_get_version(s->gs) != GNUTLS_TLS1_3 || !aead_knows(gnutls_cipher_get(s->gs)) ||
 		gnutls_record_check_pending(s->gs))
 		return -1;

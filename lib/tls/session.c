@@ -8,11 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/tls/keylog.h"
 #include "lib/tls/plane.h"
 #include "lib/tls/tls_int.h"
 #include "lib/tls/tlserr.h"
 
 #define READ_FIRST (8 * 1024) /* a ClientHello, a server's flight */
+#define EXT_RECORD_SIZE_LIMIT 28 /* RFC 8449 */
 #define READ_MAX   131072
 #define AGAIN_MAX  20000 /* pieces of messages, warnings and the like in one call of a handshake */
 
@@ -132,12 +134,30 @@ static void keep_ticket(struct session *s)
 	cert_wipe_datum(&data); /* empty when it was taken */
 }
 
-static int on_ticket(gnutls_session_t gs, unsigned type, unsigned when, unsigned incoming, const gnutls_datum_t *msg)
+/* The largest plaintext that the peer takes (RFC 8449), out of its extensions.
+ * gnutls_record_get_max_size does not tell. */
+static int on_extension(void *arg, unsigned id, const unsigned char *data, unsigned size)
+{
+	struct session *s = arg;
+
+	if (id == EXT_RECORD_SIZE_LIMIT && size == 2)
+		s->peer_limit = (size_t)data[0] << 8 | data[1];
+	return 0;
+}
+
+static int on_message(gnutls_session_t gs, unsigned type, unsigned when, unsigned incoming, const gnutls_datum_t *msg)
 {
 	struct session *s = gnutls_session_get_ptr(gs);
 
-	(void)type, (void)when, (void)msg;
-	if (incoming && gnutls_protocol_get_version(gs) == GNUTLS_TLS1_3)
+	(void)when;
+	if (!incoming)
+		return 0;
+	if (type == GNUTLS_HANDSHAKE_CLIENT_HELLO)
+		gnutls_ext_raw_parse(s, on_extension, msg, GNUTLS_EXT_RAW_FLAG_TLS_CLIENT_HELLO);
+	else if (type == GNUTLS_HANDSHAKE_ENCRYPTED_EXTENSIONS)
+		gnutls_ext_raw_parse(s, on_extension, msg, 0);
+	else if (type == GNUTLS_HANDSHAKE_NEW_SESSION_TICKET && s->peer && s->peer->tickets &&
+		 gnutls_protocol_get_version(gs) == GNUTLS_TLS1_3)
 		keep_ticket(s);
 	return 0;
 }
@@ -150,7 +170,6 @@ static void setup_resumption(struct session *s)
 		s->offered_ticket = gnutls_session_set_data(s->gs, data.data, data.size) == 0;
 		cert_wipe_datum(&data);
 	}
-	gnutls_handshake_set_hook_function(s->gs, GNUTLS_HANDSHAKE_NEW_SESSION_TICKET, GNUTLS_HOOK_POST, on_ticket);
 }
 
 static int setup_client(struct session *s, struct err *e)
@@ -199,8 +218,9 @@ static int setup(struct session *s, struct err *e)
 			c->role == TLS_SERVER ? GNUTLS_ALPN_MANDATORY | GNUTLS_ALPN_SERVER_PRECEDENCE : 0);
 	if (r < 0)
 		return tlserr_set(e, ERR_RUNTIME, r, "cannot set up TLS");
+	gnutls_handshake_set_hook_function(s->gs, GNUTLS_HANDSHAKE_ANY, GNUTLS_HOOK_POST, on_message);
 	if (c->keylog_fd >= 0)
-		gnutls_session_set_keylog_function(s->gs, config_keylog);
+		gnutls_session_set_keylog_function(s->gs, keylog_write);
 	return c->role == TLS_CLIENT ? setup_client(s, e) : setup_server(s, e);
 }
 
@@ -254,64 +274,10 @@ void session_free(struct session *s)
 
 /* --- the handshake ------------------------------------------------------------------- */
 
-/* What speaks there when it is not TLS. */
-static const char *other_protocol(const struct session *s)
-{
-	static const struct {
-		const char *first, *text;
-	} known[] = {
-		{ "GET ", "this looks like HTTP without TLS" }, { "POST", "this looks like HTTP without TLS" },
-		{ "HEAD", "this looks like HTTP without TLS" }, { "OPTI", "this looks like HTTP without TLS" },
-		{ "CONN", "this looks like an HTTP proxy request" }, { "HTTP", "this looks like HTTP without TLS" },
-		{ "SSH-", "this looks like SSH" }, { "PROX", "this looks like the PROXY protocol" },
-		{ "220 ", "this looks like SMTP or FTP before STARTTLS" },
-		{ "* OK", "this looks like IMAP before STARTTLS" }, { "+OK ", "this looks like POP3 before STARTTLS" },
-	};
-	size_t i;
-
-	if (s->n_first < 4)
-		return NULL;
-	for (i = 0; i < sizeof(known) / sizeof(*known); i++)
-		if (memcmp(s->first_bytes, known[i].first, 4) == 0)
-			return known[i].text;
-	return NULL;
-}
-
-/* A server that does not have our key, or another one under this identity,
- * answers with one of these alerts (RFC 8446, 4.2.11). */
-static bool is_psk_refusal(const struct session *s, int code)
-{
-	gnutls_alert_description_t a = gnutls_alert_get(s->gs);
-
-	return s->config->role == TLS_CLIENT && s->config->psk && code == GNUTLS_E_FATAL_ALERT_RECEIVED &&
-	       (a == GNUTLS_A_ILLEGAL_PARAMETER || a == GNUTLS_A_DECRYPT_ERROR || a == GNUTLS_A_BAD_RECORD_MAC ||
-		       a == GNUTLS_A_UNKNOWN_PSK_IDENTITY);
-}
-
-static void explain_failure(struct session *s, int code, struct err *e)
-{
-	const char *other = other_protocol(s);
-
-	if (s->why)
-		*e = *s->why;
-	else if (other)
-		err_set(e, ERR_HANDSHAKE, "not TLS: %s", other);
-	else if (s->sock->error)
-		err_sys(e, ERR_IO, s->sock->error, "the connection broke");
-	else if (s->sock->eof && code == GNUTLS_E_PREMATURE_TERMINATION)
-		err_set(e, ERR_HANDSHAKE, "the peer closed the connection");
-	else
-		tlserr_session(e, s->gs, code);
-	if (is_psk_refusal(s, code)) {
-		e->kind = ERR_AUTH;
-		err_prefix(e, "the server does not have this pre-shared key");
-	}
-}
-
 static int handshake_failed(struct session *s, int code, struct err *e)
 {
 	s->failed = true;
-	explain_failure(s, code, e);
+	session_explain(s, code, e);
 	if (s->why)
 		gnutls_alert_send(s->gs, GNUTLS_AL_FATAL, verify_alert(s));
 	else if (code != GNUTLS_E_FATAL_ALERT_RECEIVED && !s->sock->error && !s->sock->eof)

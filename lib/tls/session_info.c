@@ -10,6 +10,7 @@
 
 #include "lib/tls/plane.h"
 #include "lib/tls/tls_int.h"
+#include "lib/tls/tlserr.h"
 
 void session_info(const struct session *s, struct session_info *out)
 {
@@ -63,4 +64,58 @@ int session_certificate(const struct session *s, struct session_certificate *out
 		r = describe(crt, out);
 	gnutls_x509_crt_deinit(crt);
 	return r;
+}
+
+/* What speaks there when it is not TLS. */
+static const char *other_protocol(const struct session *s)
+{
+	static const struct {
+		const char *first, *text;
+	} known[] = {
+		{ "GET ", "this looks like HTTP without TLS" }, { "POST", "this looks like HTTP without TLS" },
+		{ "HEAD", "this looks like HTTP without TLS" }, { "OPTI", "this looks like HTTP without TLS" },
+		{ "CONN", "this looks like an HTTP proxy request" }, { "HTTP", "this looks like HTTP without TLS" },
+		{ "SSH-", "this looks like SSH" }, { "PROX", "this looks like the PROXY protocol" },
+		{ "220 ", "this looks like SMTP or FTP before STARTTLS" },
+		{ "* OK", "this looks like IMAP before STARTTLS" }, { "+OK ", "this looks like POP3 before STARTTLS" },
+	};
+	size_t i;
+
+	if (s->n_first < 4)
+		return NULL;
+	for (i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (memcmp(s->first_bytes, known[i].first, 4) == 0)
+			return known[i].text;
+	return NULL;
+}
+
+/* A server that does not have our key, or another one under this identity,
+ * answers with one of these alerts (RFC 8446, 4.2.11). */
+static bool is_psk_refusal(const struct session *s, int code)
+{
+	gnutls_alert_description_t a = gnutls_alert_get(s->gs);
+
+	return s->config->role == TLS_CLIENT && s->config->psk && code == GNUTLS_E_FATAL_ALERT_RECEIVED &&
+	       (a == GNUTLS_A_ILLEGAL_PARAMETER || a == GNUTLS_A_DECRYPT_ERROR || a == GNUTLS_A_BAD_RECORD_MAC ||
+		       a == GNUTLS_A_UNKNOWN_PSK_IDENTITY);
+}
+
+void session_explain(const struct session *s, int code, struct err *e)
+{
+	const char *other = other_protocol(s);
+
+	if (s->why)
+		*e = *s->why;
+	else if (other)
+		err_set(e, ERR_HANDSHAKE, "not TLS: %s", other);
+	else if (s->sock->error)
+		err_sys(e, ERR_IO, s->sock->error, "the connection broke");
+	else if (s->sock->eof && code == GNUTLS_E_PREMATURE_TERMINATION)
+		err_set(e, ERR_HANDSHAKE, "the peer closed the connection");
+	else
+		tlserr_session(e, s->gs, code);
+	if (is_psk_refusal(s, code)) {
+		e->kind = ERR_AUTH;
+		err_prefix(e, "the server does not have this pre-shared key");
+	}
 }

@@ -71,14 +71,15 @@ struct session {
 	struct err *why; /* what verify found, NULL: nothing */
 	gnutls_alert_description_t refused_with; /* the alert for it */
 	bool verified; /* the certificate callback said yes */
+	size_t peer_limit; /* record_size_limit of the peer, type byte included; 0: none */
 	bool offered_ticket; /* client: a session was offered for resumption */
 	bool handshaken, tickets_sent, eof, failed, closed;
 	unsigned char first_bytes[8], n_first; /* to tell what speaks there when it is not TLS */
 	unsigned renegotiations;
 };
 
-/* For gnutls_session_set_keylog_function. */
-int config_keylog(gnutls_session_t gs, const char *label, const gnutls_datum_t *secret);
+/* What ended a handshake, for a person: fills e. */
+void session_explain(const struct session *s, int code, struct err *e);
 
 /* The tickets of a server, once, before its first data; a GnuTLS code. */
 int session_send_tickets(struct session *s);

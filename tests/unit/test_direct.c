@@ -31,6 +31,7 @@ struct wire {
 };
 
 static struct wire w;
+static size_t receive_limit; /* record_size_limit of both sides; 0: the usual */
 static unsigned seed;
 
 static unsigned rnd(unsigned n)
@@ -100,6 +101,8 @@ static void open_wire(enum tls_dataplane client, enum tls_dataplane server, cons
 		w.near[i] = fd[1];
 		w.s[i] = session_new(w.config[i], &w.sock[i], w.pool, i ? NULL : &w.peer, &w.err);
 		cr_assert(w.s[i]);
+		if (receive_limit)
+			cr_assert_eq(gnutls_record_set_max_recv_size(w.s[i]->gs, receive_limit), 0);
 	}
 	shake();
 }
@@ -262,6 +265,93 @@ EACH_PAIR(random_traffic)
 	}
 }
 
+/* A peer that takes small records only (RFC 8449). GnuTLS refuses larger ones. */
+EACH_PAIR(record_size_limit)
+{
+	receive_limit = 512;
+	open_wire(c->client, c->server, "TLS_AES_128_GCM_SHA256");
+	say(0, 5000);
+	say(1, 5000);
+	settle(1 << 20);
+	close_wire();
+	receive_limit = 0;
+}
+
+/* A KeyUpdate that asks for one, after our close_notify: nothing can be answered,
+ * and what the peer still says arrives. */
+Test(direct, key_update_after_close_notify)
+{
+	int side;
+
+	for (side = 0; side < 2; side++) {
+		open_wire(side ? TLS_DATAPLANE_GNUTLS : TLS_DATAPLANE_DIRECT, side ? TLS_DATAPLANE_DIRECT : TLS_DATAPLANE_GNUTLS,
+			"TLS_AES_128_GCM_SHA256");
+		say(0, 100);
+		say(1, 100);
+		settle(1 << 20);
+		cr_assert_eq(session_close_notify(w.s[side], &w.err), 0);
+		flush(side);
+		cr_assert_eq(session_key_update(w.s[1 - side], true), 0);
+		flush(1 - side);
+		say(1 - side, 3000);
+		flush(1 - side);
+		move(1 - side, 1 << 16);
+		cr_assert_eq(hear(side, 1 << 16), 3000);
+		close_wire();
+	}
+}
+
+/* Sealed by a peer that has the keys but breaks the rules. */
+static void seal_raw(const unsigned char *inner, size_t n)
+{
+	unsigned char record[20000] = { 23, 3, 3, (unsigned char)((n + 16) >> 8), (unsigned char)(n + 16) }, seq[8], nonce[12];
+	gnutls_datum_t mac, iv, key;
+	gnutls_aead_cipher_hd_t h;
+	size_t size = sizeof(record) - 5;
+	int i;
+
+	cr_assert_eq(gnutls_record_get_state(w.s[0]->gs, 0, &mac, &iv, &key, seq), 0);
+	memcpy(nonce, iv.data, 12);
+	for (i = 0; i < 8; i++)
+		nonce[4 + i] ^= seq[i];
+	cr_assert_eq(gnutls_aead_cipher_init(&h, GNUTLS_CIPHER_AES_128_GCM, &key), 0);
+	cr_assert_eq(gnutls_aead_cipher_encrypt(h, nonce, 12, record, 5, 16, inner, n, record + 5, &size), 0);
+	gnutls_aead_cipher_deinit(h);
+	cr_assert_eq(send(w.near[1], record, 5 + size, 0), (ssize_t)(5 + size));
+}
+
+/* Has GnuTLS count the record that seal_raw sent. */
+static void bump_seq(void)
+{
+	gnutls_datum_t mac, iv, key;
+	unsigned char seq[8];
+	int i;
+
+	cr_assert_eq(gnutls_record_get_state(w.s[0]->gs, 0, &mac, &iv, &key, seq), 0);
+	for (i = 7; i >= 0 && ++seq[i] == 0; i--)
+		;
+	cr_assert_eq(gnutls_record_set_state(w.s[0]->gs, 0, seq), 0);
+}
+
+/* The same request in two records is answered, too. */
+Test(direct, key_update_in_pieces)
+{
+	static const unsigned char first[] = { 24, 0, 0, 22 }, second[] = { 1, 1, 22 };
+
+	open_wire(TLS_DATAPLANE_GNUTLS, TLS_DATAPLANE_DIRECT, "TLS_AES_128_GCM_SHA256");
+	say(1, 10);
+	settle(1 << 20);
+	seal_raw(first, sizeof(first));
+	hear(1, 1);
+	cr_assert_eq(move(1, 1 << 16), 0);
+	bump_seq();
+	seal_raw(second, sizeof(second));
+	hear(1, 1);
+	flush(1);
+	cr_assert(move(1, 1 << 16) > 0, "no KeyUpdate in answer");
+	close_wire();
+}
+
 /* Padding and empty records, which only GnuTLS sends here (RFC 8446, 5.4). */
 Test(direct, padding_and_empty_records)
 {
@@ -328,25 +418,6 @@ Test(direct, records_that_are_none)
 		refused(cases[i].what, cases[i].says);
 		close_wire();
 	}
-}
-
-/* Sealed by a peer that has the keys but breaks the rules. */
-static void seal_raw(const unsigned char *inner, size_t n)
-{
-	unsigned char record[20000] = { 23, 3, 3, (unsigned char)((n + 16) >> 8), (unsigned char)(n + 16) }, seq[8], nonce[12];
-	gnutls_datum_t mac, iv, key;
-	gnutls_aead_cipher_hd_t h;
-	size_t size = sizeof(record) - 5;
-	int i;
-
-	cr_assert_eq(gnutls_record_get_state(w.s[0]->gs, 0, &mac, &iv, &key, seq), 0);
-	memcpy(nonce, iv.data, 12);
-	for (i = 0; i < 8; i++)
-		nonce[4 + i] ^= seq[i];
-	cr_assert_eq(gnutls_aead_cipher_init(&h, GNUTLS_CIPHER_AES_128_GCM, &key), 0);
-	cr_assert_eq(gnutls_aead_cipher_encrypt(h, nonce, 12, record, 5, 16, inner, n, record + 5, &size), 0);
-	gnutls_aead_cipher_deinit(h);
-	cr_assert_eq(send(w.near[1], record, 5 + size, 0), (ssize_t)(5 + size));
 }
 
 Test(direct, plaintexts_that_are_none)

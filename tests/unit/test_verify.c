@@ -266,6 +266,57 @@ Test(verify, client_pins_need_no_ca)
 	cr_assert_not(let_in(NULL, rule, false, 13));
 }
 
+/* Values that have to be escaped in the string form of a name (RFC 4514). */
+Test(verify, names_with_special_characters)
+{
+	static const char *const values[][2] = {
+		{ "CN=Smith\\, Anna", "cn:Smith, Anna" }, { "CN=a\\+b", "cn:a+b" }, { "CN=a\\\\b", "cn:a\\b" },
+		{ "CN=a\\;b,OU=x\\,y", "ou:x,y" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(values) / sizeof(*values); i++) {
+		pki_leaf(&pki, "odd", &(struct pki_leaf){ .dn = values[i][0], .client = true });
+		cr_assert(let_in("odd", values[i][1], true, 13), "%s: %s", values[i][0], pair.err[1].msg);
+		cr_assert_not(let_in("odd", "cn:Smith", true, 13));
+	}
+}
+
+/* Tickets carry the client's certificate, and can be long. */
+Test(verify, tickets_with_a_certificate_in_them)
+{
+	const char *sc[] = { pki_path(&pki, "srv.pem") }, *sk[] = { pki_path(&pki, "srv.key") };
+	const char *cc[] = { pki_path(&pki, "big.pem") }, *ck[] = { pki_path(&pki, "big.key") };
+	struct tls_options so = pair_options(TLS_SERVER), co = with_ca();
+	struct tickets *t = tickets_new(32);
+	struct session_info info;
+	int i;
+
+	pki_leaf(&pki, "big", &(struct pki_leaf){ .dn = "CN=big", .rsa = true, .client = true });
+	so.certs = one(sc);
+	so.keys = one(sk);
+	so.client_ca = pki_path(&pki, "ca.pem");
+	so.tickets = 16;
+	co.certs = one(cc);
+	co.keys = one(ck);
+	server = must(&so);
+	client = must(&co);
+	for (i = 0; i < 3; i++) {
+		pair = (struct pair){ .peer = { .name = "srv.example", .tickets = t } };
+		pair_open(&pair, client, server);
+		cr_assert(pair_shake(&pair), "%s", pair.err[1].msg);
+		session_info(pair.s[1], &info);
+		cr_assert_str_eq(info.plane, "direct");
+		cr_assert_eq(info.resumed, i > 0);
+		pair_carry(&pair, 1, 40000, 9000, 9000);
+		pair_carry(&pair, 0, 40000, 9000, 9000);
+		pair_close(&pair);
+	}
+	tickets_free(t);
+	config_unref(server);
+	config_unref(client);
+}
+
 /* A ticket must not outlive the rules that its holder was let in by. */
 Test(verify, a_resumed_client_is_checked_again)
 {
