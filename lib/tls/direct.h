@@ -44,6 +44,7 @@ struct direct {
 	unsigned n_open;
 	size_t control; /* the first record behind `opened` is not application data: its inner length with the type byte, else 0 */
 	size_t slot_size; /* plaintext a slot */
+	bool cut; /* the end came inside a record */
 	bool asked; /* the peer may have asked for a KeyUpdate of ours */
 	unsigned empty;
 };

@@ -95,8 +95,12 @@ int direct_fail(struct session *s, int code, struct err *e)
 		err_sys(e, ERR_IO, s->sock->error, "the TLS connection broke");
 	else
 		tlserr_session(e, s->gs, code);
-	if (code == GNUTLS_E_PREMATURE_TERMINATION && !s->sock->error)
-		return SOCK_FAILED; /* sending still works */
+	if (code == GNUTLS_E_PREMATURE_TERMINATION && !s->sock->error) {
+		/* sending still works; and what was cut off is not to be forgiven */
+		if (s->direct->cut)
+			err_set(e, ERR_IO, "truncated: the peer closed inside a record");
+		return SOCK_FAILED;
+	}
 	s->failed = true;
 	if (code != GNUTLS_E_FATAL_ALERT_RECEIVED && !s->sock->error && !s->closed) {
 		direct_give(s, false);

@@ -218,6 +218,7 @@ long direct_fill(struct session *s, struct err *e)
 		n = read_more(s);
 		if (n == SOCK_BLOCKED)
 			return SOCK_BLOCKED;
+		d->cut = n == 0 && buf_len(&s->in);
 		if (n <= 0)
 			s->fault = n == 0 ? GNUTLS_E_PREMATURE_TERMINATION : GNUTLS_E_PULL_ERROR;
 	}

@@ -13,20 +13,9 @@
 
 #define STAGE_MIN 16384
 #define STAGE_MAX 131072
-#define RENEGOTIATIONS_MAX 3
 #define EMPTY_MAX          1000 /* records without data in a row: tickets, key updates, or an attack */
 #define RECORD_OVERHEAD    64 /* header, explicit nonce, type, tag: 5 + 8 + 1 + 16 at most for an AEAD */
 #define TICKETS_ROOM       2048
-
-/* An answer to a wish to renegotiate (TLS 1.2): no, with a warning alert
- * (RFC 5246, 7.2.2). A peer that keeps asking is thrown out. */
-static int refuse_renegotiation(struct session *s)
-{
-	if (++s->renegotiations > RENEGOTIATIONS_MAX)
-		return GNUTLS_E_UNEXPECTED_PACKET;
-	gnutls_alert_send(s->gs, GNUTLS_AL_WARNING, GNUTLS_A_NO_RENEGOTIATION);
-	return 0;
-}
 
 /* One more packet: 1, 0 for close_notify, SOCK_BLOCKED, or a fatal code. */
 static int receive(struct session *s, gnutls_packet_t *packet)
@@ -50,9 +39,7 @@ static int receive(struct session *s, gnutls_packet_t *packet)
 				continue;
 			return s->sock->eof ? GNUTLS_E_PREMATURE_TERMINATION : SOCK_BLOCKED;
 		}
-		if (r == GNUTLS_E_REHANDSHAKE)
-			r = refuse_renegotiation(s);
-		if (r < 0 && (gnutls_error_is_fatal((int)r) || r == GNUTLS_E_UNEXPECTED_PACKET))
+		if (gnutls_error_is_fatal((int)r))
 			return (int)r;
 	}
 	return GNUTLS_E_TOO_MANY_HANDSHAKE_PACKETS;
@@ -60,12 +47,20 @@ static int receive(struct session *s, gnutls_packet_t *packet)
 
 static long fail(struct session *s, int code, struct err *e)
 {
-	if (s->sock->error)
+	if (s->renegotiation) {
+		code = GNUTLS_E_UNEXPECTED_PACKET;
+		err_set(e, ERR_HANDSHAKE, "the peer wants to renegotiate, which is refused");
+	} else if (s->sock->error) {
 		err_sys(e, ERR_IO, s->sock->error, "the TLS connection broke");
-	else
+	} else {
 		tlserr_session(e, s->gs, code);
-	if (code == GNUTLS_E_PREMATURE_TERMINATION && !s->sock->error)
-		return SOCK_FAILED; /* sending still works */
+	}
+	if (code == GNUTLS_E_PREMATURE_TERMINATION && !s->sock->error) {
+		/* sending still works; and what was cut off is not to be forgiven */
+		if (s->record_left || s->header_have)
+			err_set(e, ERR_IO, "truncated: the peer closed inside a record");
+		return SOCK_FAILED;
+	}
 	s->failed = true;
 	if (code != GNUTLS_E_FATAL_ALERT_RECEIVED && !s->sock->error)
 		gnutls_alert_send_appropriate(s->gs, code);

@@ -75,7 +75,10 @@ struct session {
 	bool offered_ticket; /* client: a session was offered for resumption */
 	bool handshaken, tickets_sent, eof, failed, closed;
 	unsigned char first_bytes[8], n_first; /* to tell what speaks there when it is not TLS */
-	unsigned renegotiations;
+	bool renegotiation; /* the peer wanted one */
+	/* of the record that GnuTLS reads now: its header so far, and the rest of its body */
+	unsigned char header[5], header_have;
+	size_t record_left;
 };
 
 /* What ended a handshake, for a person: fills e. */
