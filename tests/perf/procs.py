@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Processes that are started, watched and ended here, and by nobody else."""
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import subprocess
+import time
+
+
+class Failed(Exception):
+    """A measurement that could not be made, and why."""
+
+
+class NotStarted(Failed):
+    """A tunnel that never came to listen."""
+
+
+class Unbroken:
+    """A `with` block that a signal cannot leave half done; the signal counts when it is through.
+
+    Outside of these, an end by signal runs the `with` blocks as an exception does.
+    """
+    depth = 0
+    pending = None
+
+    def __enter__(self):
+        Unbroken.depth += 1
+
+    def __exit__(self, *_):
+        Unbroken.depth -= 1
+        if Unbroken.depth == 0 and Unbroken.pending:
+            number, Unbroken.pending = Unbroken.pending, None
+            raise SystemExit(128 + number)
+
+    @staticmethod
+    def on_signal(number, _frame):
+        if Unbroken.depth == 0:
+            raise SystemExit(128 + number)
+        Unbroken.pending = number
+
+
+def end_on_signals():
+    for sig in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        if signal.getsignal(sig) != signal.SIG_IGN:
+            signal.signal(sig, Unbroken.on_signal)
+
+
+def raise_limit():
+    """For this process and all it starts: as many descriptors as the system allows."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return hard
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def listening(port):
+    """Looks, and does not connect: a connection would go through the tunnel."""
+    wanted = f":{port:04X}"
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        if os.path.exists(table):
+            with open(table) as f:
+                rows = (row.split() for row in f)
+                if any(row[1].endswith(wanted) and row[3] == "0A" for row in rows):
+                    return True
+    return False
+
+
+class Proc:
+    """A child process; standard error goes to a file so that a failure can be told."""
+
+    def __init__(self, argv, work, **pipes):
+        self.name = os.path.basename(argv[0])
+        self.err = open(os.path.join(work, f"{self.name}.{time.monotonic_ns()}.err"), "w+")
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, **pipes}
+        self.popen = subprocess.Popen(argv, stderr=self.err, **pipes)
+
+    def errors(self):
+        with open(self.err.name) as f:
+            return f.read()
+
+    def why(self):
+        said = self.errors().strip().splitlines()
+        code = self.popen.poll()
+        state = f"{self.name} ended with {code}" if code is not None else f"{self.name} is running"
+        return f"{state}: {said[-1][:200]}" if said else state
+
+    def wait_port(self, port, seconds=10):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if self.popen.poll() is not None:
+                raise NotStarted(self.why())
+            if listening(port):
+                return
+            time.sleep(0.01)
+        raise NotStarted(f"{self.name} does not listen on port {port}")
+
+    def cpu(self):
+        """Seconds of user and system time, all threads, those that are gone too, to the nanosecond."""
+        try:
+            return time.clock_gettime((~self.popen.pid << 3) | 2)  # clock_getcpuclockid(3)
+        except OSError as e:
+            raise Failed(self.why()) from e
+
+    def memory(self):
+        """Resident and proportional bytes."""
+        values = {}
+        with open(f"/proc/{self.popen.pid}/smaps_rollup") as f:
+            for row in f:
+                key, *rest = row.split()
+                if key in ("Rss:", "Pss:"):
+                    values[key] = int(rest[0]) * 1024
+        return values["Rss:"], values["Pss:"]
+
+    def stop(self):
+        for sig, seconds in ((signal.SIGTERM, 1), (signal.SIGTERM, 3), (signal.SIGKILL, None)):
+            if self.popen.poll() is None:
+                self.popen.send_signal(sig)
+                try:
+                    self.popen.wait(seconds)
+                except subprocess.TimeoutExpired:
+                    pass
+        self.err.close()
+        os.unlink(self.err.name)
+
+
+class Load(Proc):
+    """The load generator in one of its roles: a command on its standard input, a line of JSON back."""
+    binary = None
+
+    def __init__(self, work, role, **options):
+        argv = [Load.binary, role]
+        for key, value in options.items():
+            argv += [f"--{key}"] if value is True else [f"--{key}", str(value)]
+        super().__init__(argv, work, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.name = f"load {role}"
+        self.rest = b""
+        self.port = None
+
+    def answer(self, seconds):
+        end = time.monotonic() + seconds
+        while b"\n" not in self.rest:
+            ready, _, _ = select.select([self.popen.stdout], [], [], max(0, end - time.monotonic()))
+            if not ready:
+                raise Failed(f"{self.name} does not answer")
+            more = os.read(self.popen.stdout.fileno(), 65536)
+            if not more:
+                self.popen.wait()
+                raise Failed(self.why())
+            self.rest += more
+        line, self.rest = self.rest.split(b"\n", 1)
+        return json.loads(line)
+
+    def ask(self, command, seconds=10):
+        try:
+            self.popen.stdin.write(command.encode() + b"\n")
+            self.popen.stdin.flush()
+        except BrokenPipeError:
+            self.popen.wait()
+            raise Failed(self.why()) from None
+        return self.answer(seconds)
+
+    def stop(self):
+        try:
+            self.popen.stdin.close()
+        except BrokenPipeError:
+            pass
+        super().stop()
+        self.popen.stdout.close()
+
+
+class Stage:
+    """What one measurement has running; all of it ends with the `with` block, the last one first."""
+
+    def __init__(self, work):
+        self.work, self.procs = work, []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        with Unbroken():
+            for p in reversed(self.procs):
+                p.stop()
+
+    def load(self, role, **options):
+        p = self.keep(Load, self.work, role, **options)
+        if "listen" in options:
+            p.port = p.answer(10)["listening"]
+        return p
+
+    def run(self, argv, port):
+        p = self.keep(Proc, argv, self.work)
+        p.wait_port(port)
+        return p
+
+    def keep(self, kind, *args, **options):
+        with Unbroken():
+            p = kind(*args, **options)
+            self.procs.append(p)
+        return p
+
+    def write(self, name, text):
+        path = os.path.join(self.work, name)
+        with open(path, "w") as f:
+            f.write(text)
+        return path
