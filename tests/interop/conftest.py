@@ -14,8 +14,10 @@ import pytest
 sys.path.insert(0, os.path.dirname(__file__))
 
 import ends  # noqa: E402
-import peers  # noqa: E402
 import pki as pki_module  # noqa: E402
+import servers  # noqa: E402
+import tlsend  # noqa: E402
+import tlskit  # noqa: E402
 
 LIMIT = 60  # seconds a test
 
@@ -55,10 +57,10 @@ class Rig:
         return server
 
     def listener(self, **kw):
-        return self.add(ends.Listener(**kw))
+        return self.add(servers.Listener(**kw))
 
     def tlskit(self, listen, target, *args, **kw):
-        return self.start(peers.Tlskit(listen, target, *args, **kw))
+        return self.start(tlskit.Tlskit(listen, target, *args, **kw))
 
     def server(self, cred, target, *args, **kw):
         """tlskit terminates TLS with cred in front of target."""
@@ -74,13 +76,13 @@ class Rig:
         return s
 
     def dial_tls(self, peer, ctx=None, handshake=True, rcvbuf=None, **kw):
-        s = ends.Tls(self.dial(peer, rcvbuf=rcvbuf).sock, ctx or ends.context(), **kw)
+        s = tlsend.Tls(self.dial(peer, rcvbuf=rcvbuf).sock, ctx or tlsend.context(), **kw)
         return s.handshake() if handshake else s
 
     def end(self):
         errors = []
-        order = [t for t in self.things if not isinstance(t, peers.Tlskit) and hasattr(t, "proc")]
-        order += [t for t in self.things if isinstance(t, peers.Tlskit)]
+        order = [t for t in self.things if not isinstance(t, tlskit.Tlskit) and hasattr(t, "proc")]
+        order += [t for t in self.things if isinstance(t, tlskit.Tlskit)]
         order += [t for t in self.things if not hasattr(t, "proc")]
         for s in self.streams:
             with contextlib.suppress(OSError):

@@ -156,5 +156,13 @@ class Pki:
         self.expired_client = self.leaf("expired-client", self.root_client, cn="alice", ou="ops", san=names,
                                         usage=usage, start=NOW - 9 * DAY, end=NOW - DAY)
 
+    def named(self, words):
+        """Words that name something of ours ("ca", "rsa.pin") become that."""
+        def one(word):
+            head, _, tail = word.partition(".")
+            thing = getattr(self, head, None)
+            return getattr(thing, tail, word) if tail else thing or word
+        return [one(w) for w in words]
+
     def encrypted_key(self, cred):
         return self.file(cred.name + "-encrypted.key", pem_key(cred.priv, b"secret"))

@@ -3,12 +3,14 @@
 sides. A peer that is not let in never causes a connection to the backend."""
 
 import re
-import time
+import ssl
 
 import pytest
 
 import ends
-from peers import GnutlsCli, GnutlsServ, Once, OpensslClient, OpensslServer, Stunnel
+import servers
+import tlsend
+from peers import GnutlsCli, GnutlsServ, OpensslClient, OpensslServer, Stunnel
 
 VERSIONS = ["1.2", "1.3"]
 KEY = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
@@ -30,22 +32,8 @@ def works(a, b=None):
 
 
 def tls_server(rig, cred, version="1.3", **kw):
-    """A Python TLS server in a thread; every handshake may fail."""
-    ctx = ends.context(server=True, cred=cred, versions=ends.VERSIONS[version], **kw)
-
-    class Tls(ends.Server):
-        def serve(self, conn):
-            t = ends.Tls(conn.sock, ctx, server=True)
-            try:
-                t.handshake()
-                while data := t.recv():
-                    t.send(data)
-                t.shut()
-            except (ends.ssl.SSLError, ConnectionError) as e:
-                return e
-            return t.obj.getpeercert(True)
-
-    return rig.add(Tls())
+    return rig.add(servers.TlsEcho(
+        tlsend.context(server=True, cred=cred, versions=tlsend.VERSIONS[version], **kw)))
 
 
 REFUSED = [
@@ -64,19 +52,10 @@ REFUSED = [
 ]
 
 
-def resolve(pki, args):
-    """Words that name something of pki ("ca", "rsa.pin") become that."""
-    def one(word):
-        head, _, tail = word.partition(".")
-        thing = getattr(pki, head, None)
-        return getattr(thing, tail, word) if tail else thing or word
-    return [one(a) for a in args]
-
-
 @pytest.mark.parametrize("server,args,reason", REFUSED)
 def test_server_refused(rig, pki, version, server, args, reason):
     s = tls_server(rig, getattr(pki, server), version)
-    t = rig.client(s.addr[1], *resolve(pki, args))
+    t = rig.client(s.addr[1], *pki.named(args))
     fds = t.fds()
     a = rig.dial(t)
     assert ends.recv_to_end(a) == (b"", "reset")
@@ -103,14 +82,14 @@ def test_server_refused(rig, pki, version, server, args, reason):
 ])
 def test_server_accepted(rig, pki, version, server, args):
     s = tls_server(rig, getattr(pki, server), version)
-    works(rig.dial(rig.client(s.addr[1], *resolve(pki, args))))
+    works(rig.dial(rig.client(s.addr[1], *pki.named(args))))
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "[::1]"])
 def test_address_is_verified_without_sni(rig, pki, host):
     """An IP literal is matched against the certificate's addresses, never sent."""
     seen = []
-    ctx = ends.context(server=True, cred=pki.ecdsa)
+    ctx = tlsend.context(server=True, cred=pki.ecdsa)
     ctx.sni_callback = lambda obj, name, c: seen.append(name)
     back = rig.listener(host=host.strip("[]"))
     a = rig.dial(rig.tlskit("127.0.0.1:0", f"tls:{host}:{back.addr[1]}", "--ca", pki.ca))
@@ -121,7 +100,7 @@ def test_address_is_verified_without_sni(rig, pki, host):
 
 def test_servername_is_sent(rig, pki):
     seen = []
-    ctx = ends.context(server=True, cred=pki.ecdsa)
+    ctx = tlsend.context(server=True, cred=pki.ecdsa)
     ctx.sni_callback = lambda obj, name, c: seen.append(name)
     for args, want in ((), "localhost"), (("--servername", "other.test", "--verify-name", "localhost"), "other.test"):
         back = rig.listener()
@@ -143,13 +122,13 @@ def test_self_signed_names_the_pin(rig, pki):
 def test_alpn(rig, pki, version):
     s = tls_server(rig, pki.ecdsa, version, alpn=["h2", "http/1.1"])
     works(rig.dial(rig.client(s.addr[1], "--ca", pki.ca, "--alpn", "http/1.1,foo")))
-    back = rig.add(ends.Echo())
+    back = rig.add(servers.Echo())
     t = rig.server(pki.ecdsa, back.target, "--alpn", "postgresql,foo")
-    a = rig.dial_tls(t, ends.context(versions=ends.VERSIONS[version], alpn=["x", "foo"]))
+    a = rig.dial_tls(t, tlsend.context(versions=tlsend.VERSIONS[version], alpn=["x", "foo"]))
     assert a.obj.selected_alpn_protocol() == "foo"
     works(a)
-    with pytest.raises(ends.ssl.SSLError, match="(?i)application.protocol"):
-        rig.dial_tls(t, ends.context(versions=ends.VERSIONS[version], alpn=["x"])).recv()
+    with pytest.raises(ssl.SSLError, match="(?i)application.protocol"):
+        rig.dial_tls(t, tlsend.context(versions=tlsend.VERSIONS[version], alpn=["x"])).recv()
 
 
 @pytest.mark.parametrize("args,client,ok", [
@@ -163,10 +142,10 @@ def test_alpn(rig, pki, version):
 def test_versions(rig, pki, args, client, ok):
     back = rig.listener()
     t = rig.server(pki.ecdsa, back.target, *args)
-    ctx = ends.context(versions=ends.VERSIONS[client])
+    ctx = tlsend.context(versions=tlsend.VERSIONS[client])
     if ok:
         return works(rig.dial_tls(t, ctx), back.accept())
-    with pytest.raises((ends.ssl.SSLError, ConnectionResetError)):
+    with pytest.raises((ssl.SSLError, ConnectionResetError)):
         rig.dial_tls(t, ctx)
     rig.streams[-1].close()
     assert t.close_line()["stage"] == "handshake"
@@ -184,7 +163,7 @@ def test_versions(rig, pki, args, client, ok):
 ])
 def test_algorithms(rig, pki, args, field, value):
     back = rig.listener()
-    a = rig.dial_tls(rig.server(pki.ecdsa, back.target, *args), ends.context(ca=pki.ca))
+    a = rig.dial_tls(rig.server(pki.ecdsa, back.target, *args), tlsend.context(ca=pki.ca))
     works(a, back.accept())
     a.shut()
     back.conns[0].close()
@@ -213,13 +192,13 @@ def allow(pki, rules):
 
 
 def client_ctx(pki, cred, version):
-    return ends.context(ca=pki.ca, cred=cred and getattr(pki, cred), versions=ends.VERSIONS[version])
+    return tlsend.context(ca=pki.ca, cred=cred and getattr(pki, cred), versions=tlsend.VERSIONS[version])
 
 
 def is_refused(rig, tunnel, back, ctx):
     """TLS 1.3 tells the client only when it reads."""
     fds = tunnel.fds()
-    with pytest.raises((ends.ssl.SSLError, ConnectionResetError, BrokenPipeError)):
+    with pytest.raises((ssl.SSLError, ConnectionResetError, BrokenPipeError)):
         c = rig.dial_tls(tunnel, ctx)
         c.send(b"let me in")
         assert c.recv() == b"never"
@@ -262,7 +241,7 @@ def test_client_refused(rig, pki, version, client, rules, reason):
 
 
 def test_client_ca_alone_lets_every_client_of_it_in(rig, pki, version):
-    back = rig.add(ends.Echo())
+    back = rig.add(servers.Echo())
     t = rig.server(pki.ecdsa, back.target, "--client-ca", pki.client_ca)
     for cred in "alice", "mallory":
         works(rig.dial_tls(t, client_ctx(pki, cred, version)))
@@ -393,47 +372,4 @@ def test_psk_pair(rig, psk):
 def test_certificate_client_at_a_psk_server(rig, psk):
     back = rig.listener()
     t = rig.tlskit("tls:127.0.0.1:0", back.target, "--psk-file", psk(f"ann:{KEY}\n"))
-    is_refused(rig, t, back, ends.context())
-
-
-# --- --check --------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("server,args,code", [
-    ("ecdsa", ["--ca", "ca"], 0), ("ecdsa", ["--pin", "ecdsa.pin"], 0),
-    ("ecdsa", ["--pin", "rsa.pin"], 3), ("ecdsa", [], 3), ("expired", ["--ca", "ca"], 3),
-    ("wronghost", ["--ca", "ca"], 3), ("selfsigned", [], 3), ("selfsigned", ["--insecure-no-verify"], 0),
-])
-def test_check(rig, pki, server, args, code):
-    s = tls_server(rig, getattr(pki, server))
-    r = Once("tunnel", "0", f"tls:localhost:{s.addr[1]}", "--check", *resolve(pki, args))
-    assert r.code == code, r
-    if server == "selfsigned" and code == 3:
-        assert "--pin " + pki.selfsigned.pin in r.err, r
-    if code == 0:
-        assert b"TLS1.3" in r.out.replace(b" ", b""), r
-
-
-def test_check_client_certificate_refused_after_the_handshake(rig, pki):
-    s = tls_server(rig, pki.ecdsa, verify_client=pki.client_ca)
-    r = Once("tunnel", "0", f"tls:localhost:{s.addr[1]}", "--check", "--ca", pki.ca)
-    assert r.code != 0, r
-
-
-def test_check_connection_fails(rig):
-    r = Once("tunnel", "0", "tls:" + rig.add(ends.Refuser()).target, "--check", "--insecure-no-verify")
-    assert r.code == 1 and "refused" in r.err.lower(), r
-
-
-def test_check_no_tls_there(rig):
-    back = rig.add(ends.Source(b"HTTP/1.0 400 Bad Request\r\n\r\n"))
-    r = Once("tunnel", "0", "tls:" + back.target, "--check", "--insecure-no-verify")
-    assert r.code == 1, r
-
-
-def test_check_times_out(rig):
-    back = rig.listener()
-    start = time.monotonic()
-    r = Once("tunnel", "0", "tls:" + back.target, "--check", "--insecure-no-verify", "--handshake-timeout", "500ms")
-    assert r.code == 1 and time.monotonic() - start < 5, r
-    assert "timed out" in r.err, r
+    is_refused(rig, t, back, tlsend.context())

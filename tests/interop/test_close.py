@@ -3,11 +3,14 @@
 is carried on as one, and an unclean one never looks clean."""
 
 import re
+import ssl
 import time
 
 import pytest
 
 import ends
+import servers
+import tlsend
 from peers import GnutlsCli, OpensslClient
 
 
@@ -19,17 +22,17 @@ class Pair:
         version, _, plane = version.partition("-")
         args += ("--dataplane", plane) if plane else ()
         self.back = rig.listener(rcvbuf=rcvbuf if role == "server" else None)
-        versions = ends.VERSIONS[version]
+        versions = tlsend.VERSIONS[version]
         if role == "server":
             self.tunnel = rig.server(pki.ecdsa, self.back.target, *args)
             self.idle_fds = self.tunnel.fds()
-            self.tls = rig.dial_tls(self.tunnel, ends.context(ca=pki.ca, versions=versions))
+            self.tls = rig.dial_tls(self.tunnel, tlsend.context(ca=pki.ca, versions=versions))
             self.plain = self.back.accept()
         else:
             self.tunnel = rig.client(self.back.addr[1], "--ca", pki.ca, *args)
             self.idle_fds = self.tunnel.fds()
             self.plain = rig.dial(self.tunnel, rcvbuf=rcvbuf)
-            self.tls = self.back.accept_tls(ends.context(server=True, cred=pki.ecdsa, versions=versions))
+            self.tls = self.back.accept_tls(tlsend.context(server=True, cred=pki.ecdsa, versions=versions))
 
     def line(self):
         return self.tunnel.close_line()
@@ -73,7 +76,7 @@ def test_no_data_at_all(rig, pki, role, flavour):
 
 
 def test_gnutls_client_sees_a_clean_end(rig, pki, version):
-    back = rig.add(ends.Source(b"good bye\n"))
+    back = rig.add(servers.Source(b"good bye\n"))
     t = rig.server(pki.ecdsa, back.target)
     c = rig.start(GnutlsCli(t.port, pki.ca, version))
     assert ends.recv_all(c.stream) == b"good bye\n"
@@ -99,7 +102,7 @@ def test_stays_open_when_idle(rig, pki, role):
 @pytest.mark.parametrize("how", ["python", "openssl"])
 def test_writes_and_never_reads(rig, pki, small, how):
     """No ticket may reset a TLS 1.3 client that only writes and closes."""
-    back = rig.add(ends.Sink())
+    back = rig.add(servers.Sink())
     t = rig.server(pki.ecdsa, back.target)
     for i in range(10):
         if how == "python":
@@ -133,9 +136,9 @@ def test_slow_reader(rig, pki, small, role, flavour):
 
 
 def test_slow_tls_reader(rig, pki, small, version):
-    back = rig.add(ends.Source(small))
+    back = rig.add(servers.Source(small))
     t = rig.server(pki.ecdsa, back.target)
-    c = rig.dial_tls(t, ends.context(versions=ends.VERSIONS[version]), rcvbuf=ends.SMALL_BUFFER)
+    c = rig.dial_tls(t, tlsend.context(versions=tlsend.VERSIONS[version]), rcvbuf=ends.SMALL_BUFFER)
     got = b""
     while data := c.recv(16384):
         got += data
@@ -144,8 +147,8 @@ def test_slow_tls_reader(rig, pki, small, version):
 
 
 def test_slow_backend(rig, pki, small, version):
-    back = rig.add(ends.SlowReader(1500, pause=0.002, every=5))
-    c = rig.dial_tls(rig.server(pki.ecdsa, back.target), ends.context(versions=ends.VERSIONS[version]))
+    back = rig.add(servers.SlowReader(1500, pause=0.002, every=5))
+    c = rig.dial_tls(rig.server(pki.ecdsa, back.target), tlsend.context(versions=tlsend.VERSIONS[version]))
     c.send(small)
     c.shut()
     ends.same(back.results()[0], small)
@@ -217,9 +220,9 @@ def test_record_byte_by_byte(rig, pki, role, flavour):
 
 
 def test_handshake_byte_by_byte(rig, pki, version):
-    back = rig.add(ends.Echo())
+    back = rig.add(servers.Echo())
     c = rig.dial_tls(rig.server(pki.ecdsa, back.target),
-                     ends.context(versions=ends.VERSIONS[version]), handshake=False)
+                     tlsend.context(versions=tlsend.VERSIONS[version]), handshake=False)
     flush = c.flush
     c.flush = lambda: [c.sock.sendall(bytes([b])) for b in c.take()]
     c.handshake()
@@ -228,11 +231,29 @@ def test_handshake_byte_by_byte(rig, pki, version):
     assert c.recv() == b"hello"
 
 
+@pytest.mark.parametrize("size", [1, 7, 100])
+def test_handshake_in_small_records(rig, pki, version, size):
+    """A ClientHello in many records, all in one segment."""
+    back = rig.add(servers.Echo())
+    c = rig.dial_tls(rig.server(pki.ecdsa, back.target),
+                     tlsend.context(versions=tlsend.VERSIONS[version]), handshake=False)
+    with pytest.raises(ssl.SSLWantReadError):
+        c.obj.do_handshake()
+    hello = c.take()
+    parts = [hello[i:i + size] for i in range(5, len(hello), size)]
+    c.sock.sendall(b"".join(hello[:3] + len(p).to_bytes(2, "big") + p for p in parts))
+    c.handshake()
+    c.send(b"hello")
+    assert c.recv() == b"hello"
+
+
 def test_one_direction_does_not_stop_the_other(rig, pki, blob, role):
     """A reader that reads nothing stalls its own direction alone."""
     p = Pair(rig, pki, role, rcvbuf=ends.SMALL_BUFFER)
     stuck = ends.Task(p.tls.send, blob[:8 << 20])
-    ends.exchange(p.plain, p.tls, blob[:4 << 20], b"")
+    other = ends.Task(p.plain.send, blob[:4 << 20])
+    assert ends.recv_exactly(p.tls, 4 << 20) == ends.digest(blob[:4 << 20])
+    other.done()
     assert ends.recv_exactly(p.plain, 8 << 20) == ends.digest(blob[:8 << 20])
     stuck.done()
 
@@ -313,6 +334,29 @@ def test_plain_peer_resets(rig, pki, role, flavour):
     failed(p.line(), "reset")
 
 
+def fill(sock, data):
+    """Sends until the other end takes no more."""
+    sock.settimeout(0.3)
+    with pytest.raises(TimeoutError):
+        sock.sendall(data)
+    sock.settimeout(ends.WAIT)
+
+
+def test_reset_while_both_directions_are_full(rig, pki, blob, version):
+    """Nobody reads, both directions stand still, one side goes: so does the tunnel,
+    some seconds later. All cases at once, since each has to wait."""
+    cases = [(Pair(rig, pki, role, version=version), gone) for role in ("server", "client") for gone in ("plain", "tls")]
+    for p, _ in cases:
+        p.tls.write(blob[:32 << 20])
+        fill(p.tls.sock, p.tls.take())
+        fill(p.plain.sock, blob[:32 << 20])
+    for p, gone in cases:
+        getattr(p, gone).reset()
+    for p, _ in cases:
+        assert p.line()["result"] == "error"
+        p.tunnel.settled(p.idle_fds)
+
+
 def test_spoilt_record(rig, pki, role, flavour):
     p = Pair(rig, pki, role, version=flavour)
     p.tls.send(b"good")
@@ -321,7 +365,7 @@ def test_spoilt_record(rig, pki, role, flavour):
     data[-3] ^= 1
     p.tls.sock.sendall(data)
     assert ends.recv_to_end(p.plain) == (b"good", "reset")
-    with pytest.raises(ends.ssl.SSLError, match="(?i)bad.record.mac"):
+    with pytest.raises(ssl.SSLError, match="(?i)bad.record.mac"):
         p.tls.recv()
     p.tls.close()
     assert p.line()["result"] == "error"

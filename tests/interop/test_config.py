@@ -6,14 +6,17 @@ import os
 import re
 import socket
 import stat
+import subprocess
 
 import pytest
 
 import ends
-import peers
-from peers import Once
+import servers
+import tlskit
 from pki import pem_cert, pem_key
+from tlskit import Once
 
+PSK = b"ann:00112233445566778899aabbccddeeff\n"
 GARBAGE = b"-----BEGIN CERTIFICATE-----\nbm90IGEgY2VydGlmaWNhdGU=\n-----END CERTIFICATE-----\n"
 
 
@@ -32,10 +35,10 @@ def files(pki, tmp_path):
         "nokey": pki.ecdsa.cert, "encrypted": pki.encrypted_key(pki.rsa),
         "cut": path("cut", pem_cert(pki.ecdsa.x509)[:300]), "cutkey": path("cutkey", pem_key(pki.ecdsa.priv)[:100]),
         "psk_empty": path("psk_empty"), "psk_nocolon": path("psk_nocolon", b"ann\n"),
-        "psk_nohex": path("psk_nohex", b"ann:xyz0\n"), "psk_odd": path("psk_odd", b"ann:00112233445566778899aabbccddeeff0\n"),
-        "psk_nokey": path("psk_nokey", b"ann:\n"), "psk_noname": path("psk_noname", b":00112233445566778899aabbccddeeff\n"),
-        "psk_twice": path("psk_twice", b"ann:00112233445566778899aabbccddeeff\n" * 2),
-        "psk": path("psk", b"ann:00112233445566778899aabbccddeeff\n"),
+        "psk_nohex": path("psk_nohex", b"ann:xyz0\n"), "psk_odd": path("psk_odd", PSK[:-1] + b"0\n"),
+        "psk_nokey": path("psk_nokey", b"ann:\n"), "psk_noname": path("psk_noname", PSK[3:]),
+        "psk_twice": path("psk_twice", PSK * 2),
+        "psk": path("psk", PSK),
         "ca": pki.ca, "rsa_key": pki.rsa.key, "cert": pki.ecdsa.cert, "key": pki.ecdsa.key,
     }
     return out
@@ -168,7 +171,7 @@ def test_stale_unix_socket_is_replaced(rig, tmp_path):
     s = socket.socket(socket.AF_UNIX)
     s.bind(path)
     s.close()
-    t = rig.tlskit("tls:unix:" + path, rig.add(ends.Echo()).target)
+    t = rig.tlskit("tls:unix:" + path, rig.add(servers.Echo()).target)
     a = rig.dial_tls(path)
     a.send(b"hello")
     assert a.recv() == b"hello"
@@ -188,7 +191,7 @@ def test_unreadable_key(pki, tmp_path):
 
 def test_nothing_listens_before_the_files_are_read(rig, pki):
     """The port stays free: a second program gets it."""
-    free = rig.add(ends.Refuser())
+    free = rig.add(servers.Refuser())
     r = Once("tunnel", "tls:" + free.target, "127.0.0.1:9", "--cert", "/none")
     one_line(r, "--cert", "/none")
 
@@ -208,7 +211,7 @@ def test_keylog(rig, pki, tmp_path):
 def test_keylog_of_the_environment_is_ignored(rig, pki, tmp_path):
     """SSLKEYLOGFILE would write secrets nobody asked this program for."""
     path = tmp_path / "keys"
-    back = rig.add(ends.Echo())
+    back = rig.add(servers.Echo())
     t = rig.server(pki.ecdsa, back.target, env={"SSLKEYLOGFILE": str(path)})
     a = rig.dial_tls(t)
     a.send(b"x")
@@ -219,13 +222,13 @@ def test_keylog_of_the_environment_is_ignored(rig, pki, tmp_path):
 
 def test_ephemeral_certificate(rig):
     """Made anew each time, unless a directory keeps it."""
-    back = rig.add(ends.Echo())
+    back = rig.add(servers.Echo())
     pins = {rig.tlskit("tls:127.0.0.1:0", back.target).lines("client")[0] .split("--pin ")[1] for _ in range(2)}
     assert len(pins) == 2
 
 
 def test_cert_dir_keeps_the_certificate(rig, tmp_path):
-    back = rig.add(ends.Echo())
+    back = rig.add(servers.Echo())
     home = tmp_path / "certs"
     home.mkdir(mode=0o700)
     pins = set()
@@ -260,13 +263,13 @@ def test_closed_descriptors_are_survived(rig, pki):
     """A stdout that is gone is no reason to die by SIGPIPE later."""
     r, w = os.pipe()
     os.close(r)
-    p = peers.subprocess.Popen([peers.TLSKIT, "tunnel", "tls:127.0.0.1:0", "127.0.0.1:9"], stdout=w,
-                               stderr=peers.subprocess.PIPE)
+    p = subprocess.Popen([tlskit.TLSKIT, "tunnel", "tls:127.0.0.1:0", "127.0.0.1:9"], stdout=w,
+                               stderr=subprocess.PIPE)
     os.close(w)
     try:
         try:
             code = p.wait(1)
-        except peers.subprocess.TimeoutExpired:
+        except subprocess.TimeoutExpired:
             code = None
         assert code in (None, 1), f"ended by {code}"
     finally:

@@ -3,16 +3,17 @@
 disturbs the others."""
 
 import random
+import ssl
 import struct
 import time
 
 import pytest
 
 import ends
-import peers
+import servers
+import tlsend
 from peers import OpensslClient
-
-SLOW = 4 if peers.sanitized() else 1
+from tlskit import SLOW
 
 
 @pytest.fixture
@@ -32,8 +33,8 @@ def record(kind, body, version=0x0303, length=None):
 
 
 def client_hello():
-    c = ends.Tls(None, ends.context())
-    with pytest.raises(ends.ssl.SSLWantReadError):
+    c = tlsend.Tls(None, tlsend.context())
+    with pytest.raises(ssl.SSLWantReadError):
         c.obj.do_handshake()
     return c.take()
 
@@ -100,7 +101,7 @@ def test_http_is_named(rig, tunnel):
 def test_plain_text_from_the_target(rig):
     """A client-role tunnel in front of a server that speaks no TLS."""
     for text in b"HTTP/1.0 400 Bad Request\r\n\r\n", b"220 mail ESMTP\r\n", bytes(2000), b"":
-        back = rig.add(ends.Source(text))
+        back = rig.add(servers.Source(text))
         t = rig.tlskit("127.0.0.1:0", "tls:" + back.target, "--insecure-no-verify")
         assert ends.recv_to_end(rig.dial(t)) == (b"", "reset")
         assert t.close_line()["stage"] == "target-handshake"
@@ -137,7 +138,7 @@ def test_mutated_flow(rig, pki, small, tunnel, back):
 def test_stops_within_a_record(rig, pki, back, version):
     """No CPU is used while the rest is missing; the idle timeout ends it."""
     t = rig.server(pki.ecdsa, back.target, "--idle-timeout", "2s")
-    c = rig.dial_tls(t, ends.context(versions=ends.VERSIONS[version]))
+    c = rig.dial_tls(t, tlsend.context(versions=tlsend.VERSIONS[version]))
     c.write(bytes(10000))
     c.sock.sendall(c.take()[:7000])
     b = back.accept()

@@ -3,12 +3,14 @@
 once, and half-close."""
 
 import base64
+import os
 import time
 
 import pytest
 
 import ends
-import peers
+import servers
+import tlsend
 from peers import GnutlsCli, GnutlsServ, Haproxy, OpensslClient, OpensslServer, Socat, Stunnel
 
 VERSIONS = ["1.2", "1.3"]
@@ -20,7 +22,7 @@ REPLY = b"the reply " * 1000
 def connect(rig, kind, tunnel, ca, version=None):
     """A stream through a client of that kind to the TLS port of a tunnel."""
     if kind == "python":
-        return rig.dial_tls(tunnel, ends.context(ca=ca, versions=version and ends.VERSIONS[version]))
+        return rig.dial_tls(tunnel, tlsend.context(ca=ca, versions=version and tlsend.VERSIONS[version]))
     if kind == "openssl":
         return rig.start(OpensslClient(tunnel.target, ca, version)).stream
     if kind == "gnutls":
@@ -36,7 +38,7 @@ def serve(rig, kind, cred, version=None):
         return s.port, lambda: s.stream
     behind = rig.listener()
     if kind == "python":
-        ctx = ends.context(server=True, cred=cred, versions=version and ends.VERSIONS[version])
+        ctx = tlsend.context(server=True, cred=cred, versions=version and tlsend.VERSIONS[version])
         return behind.addr[1], lambda: behind.accept_tls(ctx)
     return rig.start(RELAYS[kind](behind.target, cred=cred, version=version)).port, behind.accept
 
@@ -106,7 +108,7 @@ def test_client_gnutls_echo(rig, pki, version):
 @pytest.mark.parametrize("kind", ["python", "stunnel", "socat", "gnutls"])
 def test_half_close_server(rig, pki, small, kind, version):
     """The client's end reaches the backend; the reply comes later."""
-    back = rig.add(ends.Trickle([REPLY] * 3, 0.2))
+    back = rig.add(servers.Trickle([REPLY] * 3, 0.2))
     a = connect(rig, kind, rig.server(pki.ecdsa, back.target), pki.ca, version)
     a.send(small)
     a.shut()
@@ -147,7 +149,7 @@ def test_backend_half_close(rig, pki, small, kind, version):
 
 def test_both_certificates(rig, pki):
     """RSA and ECDSA together: the client's signature algorithms choose."""
-    back = rig.add(ends.Echo())
+    back = rig.add(servers.Echo())
     t = rig.server(pki.rsa, back.target, "--cert", pki.ecdsa.cert, "--key", pki.ecdsa.key)
     for sig, cred in ("rsa_pss_rsae_sha256", pki.rsa), ("ecdsa_secp256r1_sha256", pki.ecdsa):
         c = rig.start(OpensslClient(t.target, pki.ca, "1.3", "-sigalgs", sig, "-showcerts", quiet=False))
@@ -165,9 +167,9 @@ def pki_pem():
 
 @pytest.mark.parametrize("cred", ["rsa", "ecdsa"])
 def test_key_in_certificate_file(rig, pki, cred):
-    back = rig.add(ends.Echo())
+    back = rig.add(servers.Echo())
     t = rig.tlskit("tls:127.0.0.1:0", back.target, "--cert", getattr(pki, cred).both)
-    a = rig.dial_tls(t, ends.context(ca=pki.ca))
+    a = rig.dial_tls(t, tlsend.context(ca=pki.ca))
     a.send(b"hello")
     assert a.recv() == b"hello"
 
@@ -177,7 +179,7 @@ def test_tls_on_both_sides(rig, pki, blob):
     back = rig.listener()
     t = rig.server(pki.ecdsa, "tls:localhost:%d" % back.addr[1], "--ca", pki.ca)
     a = ends.Task(connect, rig, "openssl", t, pki.ca)
-    b = back.accept_tls(ends.context(server=True, cred=pki.rsa))
+    b = back.accept_tls(tlsend.context(server=True, cred=pki.rsa))
     ends.exchange(a.done(), b, blob, blob)
 
 
@@ -198,9 +200,9 @@ def test_pair(rig, blob):
     assert c.close_line()["result"] == s.close_line()["result"] == "ok"
 
 
-@pytest.mark.skipif(not peers.os.path.exists("/proc/net/if_inet6"), reason="no IPv6 here")
+@pytest.mark.skipif(not os.path.exists("/proc/net/if_inet6"), reason="no IPv6 here")
 def test_bare_port_is_loopback_both_families(rig):
-    back = rig.add(ends.Echo())
+    back = rig.add(servers.Echo())
     t = rig.tlskit("tls:0", back.target)
     ports = {w.rsplit(":", 1)[1] for w in t.ready(lines=2).where}
     assert len(ports) == 1, t.where
@@ -211,7 +213,7 @@ def test_bare_port_is_loopback_both_families(rig):
 
 
 def test_every_interface(rig):
-    back = rig.add(ends.Echo())
+    back = rig.add(servers.Echo())
     t = rig.tlskit("tls::0", back.target)
     assert t.where[0].rsplit(":", 1)[0] in ("[::]", "0.0.0.0"), t.where
     a = rig.dial_tls(("127.0.0.1", t.port))

@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 import ends
-import peers
+import tlskit
 from peers import PEERS, Peer, program
 
 
@@ -176,7 +176,7 @@ def test_ssh(rig, blob):
     words = rig.tlskit("tls:127.0.0.1:0", sshd.target).lines("client")[0].split()
     command = [program("ssh", PEERS), "-F", "none", "-i", sshd.file("user"), "-o", "StrictHostKeyChecking=no",
                "-o", "UserKnownHostsFile=/dev/null", "-o", "BatchMode=yes",
-               "-o", f"ProxyCommand={peers.TLSKIT} tunnel - {' '.join(words[3:])}", getpass.getuser() + "@tunnel"]
+               "-o", f"ProxyCommand={tlskit.TLSKIT} tunnel - {' '.join(words[3:])}", getpass.getuser() + "@tunnel"]
     r = subprocess.run([*command, "echo hello; exit 7"], capture_output=True, timeout=40, stdin=subprocess.DEVNULL)
     assert (r.stdout, r.returncode) == (b"hello\n", 7), r
     r = subprocess.run([*command, "cat"], capture_output=True, timeout=40, input=blob)

@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Tickets: who sends them, when, and what comes back with them."""
 
+import select
+import ssl
+
 import pytest
 
 import ends
+import servers
+import tlsend
 from peers import GnutlsCli, GnutlsServ, OpensslClient, Stunnel
 
 VERSIONS = ["1.2", "1.3"]
@@ -30,11 +35,12 @@ def test_client_role(rig, pki, version, kind):
     if kind == "gnutls":
         port = rig.start(GnutlsServ(pki.ecdsa, version, "--echo")).port
     elif kind == "stunnel":
-        port = rig.start(Stunnel(rig.add(ends.Echo()).target, cred=pki.ecdsa, version=version)).port
+        port = rig.start(Stunnel(rig.add(servers.Echo()).target, cred=pki.ecdsa, version=version)).port
     elif kind == "tlskit":
-        port = rig.server(pki.ecdsa, rig.add(ends.Echo()).target, "--max-tls", version).port
+        port = rig.server(pki.ecdsa, rig.add(servers.Echo()).target, "--max-tls", version).port
     else:
-        port = echo_tls(rig, ends.context(server=True, cred=pki.ecdsa, versions=ends.VERSIONS[version])).addr[1]
+        port = rig.add(servers.TlsEcho(
+            tlsend.context(server=True, cred=pki.ecdsa, versions=tlsend.VERSIONS[version]))).addr[1]
     t = rig.client(port, "--ca", pki.ca)
     for i in range(3):
         once(rig, t)
@@ -43,32 +49,18 @@ def test_client_role(rig, pki, version, kind):
     assert {l["tls_version"] for l in t.events("close")} == {"TLS" + version}
 
 
-class EchoTls(ends.Server):
-    def serve(self, conn):
-        t = ends.Tls(conn.sock, self.ctx, server=True).handshake()
-        while data := t.recv():
-            t.send(data)
-        t.shut()
-
-
-def echo_tls(rig, ctx):
-    s = rig.add(EchoTls())
-    s.ctx = ctx
-    return s
-
-
 def test_no_resumption_with_another_server(rig, pki, version):
     """A target that changed its certificate is verified anew: what was good
     under a ticket is not good for ever."""
-    first = ends.context(server=True, cred=pki.ecdsa, versions=ends.VERSIONS[version])
-    second = ends.context(server=True, cred=pki.selfsigned, versions=ends.VERSIONS[version])
-    s = echo_tls(rig, first)
+    first = tlsend.context(server=True, cred=pki.ecdsa, versions=tlsend.VERSIONS[version])
+    second = tlsend.context(server=True, cred=pki.selfsigned, versions=tlsend.VERSIONS[version])
+    s = rig.add(servers.TlsEcho(first))
     t = rig.client(s.addr[1], "--ca", pki.ca)
     once(rig, t)
     s.ctx = second
     assert ends.recv_to_end(rig.dial(t)) == (b"", "reset")
     assert t.closes(2)[1]["stage"] == "target-handshake"
-    s.ctx = ends.context(server=True, cred=pki.rsa, versions=ends.VERSIONS[version])
+    s.ctx = tlsend.context(server=True, cred=pki.rsa, versions=tlsend.VERSIONS[version])
     once(rig, t)
 
 
@@ -89,7 +81,7 @@ def s_client(rig, t, pki, version, *args):
 
 
 def test_openssl_client(rig, pki, version, tmp_path):
-    t = rig.server(pki.ecdsa, rig.add(ends.Echo()).target)
+    t = rig.server(pki.ecdsa, rig.add(servers.Echo()).target)
     ticket = tmp_path / "ticket"
     assert b"\nNew, " in s_client(rig, t, pki, version, "-sess_out", ticket)
     assert b"\nReused, " in s_client(rig, t, pki, version, "-sess_in", ticket)
@@ -97,7 +89,7 @@ def test_openssl_client(rig, pki, version, tmp_path):
 
 
 def test_gnutls_client(rig, pki, version):
-    t = rig.server(pki.ecdsa, rig.add(ends.Echo()).target)
+    t = rig.server(pki.ecdsa, rig.add(servers.Echo()).target)
     c = rig.start(GnutlsCli(t.port, pki.ca, version, "--resume"))
     c.stream.send(b"hello\n")
     c.stream.shut()
@@ -112,11 +104,11 @@ def test_tickets_come_with_the_first_answer_only(rig, pki, count):
     """TLS 1.3: nothing is sent before the backend has said something."""
     back = rig.listener()
     t = rig.server(pki.ecdsa, back.target, "--tickets", count)
-    c = rig.dial_tls(t, ends.context(versions=ends.V13))
+    c = rig.dial_tls(t, tlsend.context(versions=tlsend.V13))
     b = back.accept()
     c.send(b"question")
     assert b.recv() == b"question"
-    assert not ends.select.select([c.sock], [], [], 0.2)[0], "a ticket before the first answer"
+    assert not select.select([c.sock], [], [], 0.2)[0], "a ticket before the first answer"
     b.send(b"answer")
     records = read_records(c, b"answer")
     assert (len(records) > 1) == bool(count), records
@@ -132,7 +124,7 @@ def read_records(c, want):
         c.inc.write(data)
         try:
             got += c.obj.read(ends.CHUNK)
-        except ends.ssl.SSLWantReadError:
+        except ssl.SSLWantReadError:
             pass
     lengths = []
     while raw:
@@ -146,7 +138,7 @@ def test_ticket_of_a_refused_client_is_no_use(rig, pki):
     """A client's session resumes as the client that it was."""
     back = rig.listener()
     t = rig.server(pki.ecdsa, back.target, "--client-ca", pki.client_ca, "--allow", "cn:alice")
-    ctx = ends.context(cred=pki.alice, versions=ends.V12)
+    ctx = tlsend.context(cred=pki.alice, versions=tlsend.V12)
     session = None
     for i in range(2):
         a = rig.dial_tls(t, ctx, session=session)
@@ -162,7 +154,7 @@ def test_ticket_of_a_refused_client_is_no_use(rig, pki):
 
 def test_tickets_do_not_outlive_the_process(rig, pki, version, tmp_path):
     """Another process has other keys: a full handshake, no failure."""
-    back = rig.add(ends.Echo())
+    back = rig.add(servers.Echo())
     ticket = tmp_path / "ticket"
     s_client(rig, rig.server(pki.ecdsa, back.target), pki, version, "-sess_out", ticket)
     assert b"\nNew, " in s_client(rig, rig.server(pki.ecdsa, back.target), pki, version, "-sess_in", ticket)
