@@ -22,8 +22,8 @@ void version_print(FILE *out)
 #endif
 	c = aead_chacha_choice();
 	if (c->sodium_mb_s > 0)
-		fprintf(out, "ChaCha20-Poly1305 by %s (here: GnuTLS %.0f MB/s, libsodium %.0f MB/s)\n", c->library,
+		fprintf(out, "ChaCha20-Poly1305 by %s (here: GnuTLS %.0f MB/s, libsodium %.0f MB/s)\n", c->engine,
 			c->gnutls_mb_s, c->sodium_mb_s);
 	else
-		fprintf(out, "ChaCha20-Poly1305 by %s\n", c->library);
+		fprintf(out, "ChaCha20-Poly1305 by %s\n", c->engine);
 }

@@ -336,7 +336,7 @@ static void choose_chacha(void)
 {
 	const struct aead_choice *c = aead_chacha_choice();
 
-	log_msg(LOG_DEBUG, "ChaCha20-Poly1305 by %s (GnuTLS %.0f MB/s, libsodium %.0f MB/s)", c->library, c->gnutls_mb_s,
+	log_msg(LOG_DEBUG, "ChaCha20-Poly1305 by %s (GnuTLS %.0f MB/s, libsodium %.0f MB/s)", c->engine, c->gnutls_mb_s,
 		c->sodium_mb_s);
 }
 

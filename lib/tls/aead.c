@@ -121,7 +121,7 @@ static void choose(void)
 	choice.sodium_mb_s = measure(&sodium_ops, data);
 	if (choice.sodium_mb_s > choice.gnutls_mb_s) {
 		chacha_ops = &sodium_ops;
-		choice.library = "libsodium";
+		choice.engine = "libsodium";
 	}
 	free(data);
 }

@@ -37,7 +37,7 @@ int aead_open(struct aead *a, const uint8_t nonce[AEAD_NONCE_SIZE], const void *
 /* Which library does ChaCha20-Poly1305 here, measured once, in a few ms, at the
  * first call; from then on a word. */
 struct aead_choice {
-	const char *library; /* "GnuTLS" or "libsodium" */
+	const char *engine; /* "GnuTLS" or "libsodium" */
 	double gnutls_mb_s, sodium_mb_s; /* 0: not there */
 };
 const struct aead_choice *aead_chacha_choice(void);

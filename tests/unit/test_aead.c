@@ -87,6 +87,6 @@ Test(aead, the_choice_is_the_faster_one)
 {
 	const struct aead_choice *c = aead_chacha_choice();
 
-	cr_assert_str_eq(c->library, c->sodium_mb_s > c->gnutls_mb_s ? "libsodium" : "GnuTLS");
+	cr_assert_str_eq(c->engine, c->sodium_mb_s > c->gnutls_mb_s ? "libsodium" : "GnuTLS");
 	cr_assert_eq(c, aead_chacha_choice());
 }
