@@ -345,7 +345,8 @@ def fill(sock, data):
 def test_reset_while_both_directions_are_full(rig, pki, blob, version):
     """Nobody reads, both directions stand still, one side goes: so does the tunnel,
     some seconds later. All cases at once, since each has to wait."""
-    cases = [(Pair(rig, pki, role, version=version), gone) for role in ("server", "client") for gone in ("plain", "tls")]
+    cases = [(Pair(rig, pki, role, version=version), gone)
+             for role in ("server", "client") for gone in ("plain", "tls")]
     for p, _ in cases:
         p.tls.write(blob[:32 << 20])
         fill(p.tls.sock, p.tls.take())
