@@ -58,7 +58,7 @@ static const struct opt connections[] = {
 
 static const struct opt process[] = {
 	{ .name = "threads", .letter = 't', .type = OPT_UINT, .arg = "N", AT(threads), .def_text = "one a CPU", .min = 1, .max = 1024,
-		.help = "Worker threads." },
+		.help = "Worker threads. With an RSA certificate as many again do handshakes alone, so that these stall no stream." },
 	{ .name = "dataplane", .type = OPT_ENUM, .arg = "PLANE", AT(dataplane), .choices = "auto|gnutls|direct", .def = "auto",
 		.help = "How records are sealed and opened; auto is the fastest that a session can use." },
 	{ .name = "log", .type = OPT_ENUM, .arg = "FORMAT", AT(log_format), .choices = "text|json", .def = "text",
