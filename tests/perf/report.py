@@ -109,9 +109,10 @@ def grid(table, samples):
     return head, rows
 
 
-# --- what the direct plane is to reach -----------------------------------------------
+# --- what is to be reached -----------------------------------------------
 
 DIRECT = "tlskit direct"
+GNUTLS = "tlskit gnutls"
 
 
 def goals(samples):
@@ -126,7 +127,14 @@ def goals(samples):
         found = [x for x in found if x is not None]
         return pick(found) if found else None
 
+    def gnutls_to_stunnel():
+        cells = [c for c in samples.cells.get("throughput", []) if "AES_128" in c[0] and c[2] == 1 and c[3] == 1]
+        found = [[samples.median("throughput", "cpu_s_per_gb", x, c) for x in (GNUTLS, "stunnel")] for c in cells]
+        found = [ours / theirs for ours, theirs in found if ours is not None and theirs]
+        return max(found) if found else None
+
     wanted = (
+        ("CPU s/GB, AES-128-GCM, one stream: the gnutls plane to stunnel", "≤", 0.80, gnutls_to_stunnel()),
         ("CPU s/GB, AES-GCM, to the best peer", "≤", 0.60, worst("throughput", "cpu_s_per_gb", lambda c: "AES" in c[0], max)),
         ("CPU s/GB, ChaCha20-Poly1305, to the best peer", "≤", 0.90,
          worst("throughput", "cpu_s_per_gb", lambda c: "CHACHA" in c[0], max)),
@@ -146,7 +154,7 @@ def goals(samples):
     for what, sign, limit, value in wanted:
         if value is not None:
             rows.append([what, "-" if limit is None else f"{sign} {number(limit)}", number(value), met(sign, limit, value)])
-    return ["tlskit direct", "to reach", "worst measured", "met"], rows
+    return ["tlskit direct, where not said otherwise", "to reach", "worst measured", "met"], rows
 
 
 def met(sign, limit, value):
