@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define PIPE_SHARE (1024 * 1024) /* bytes in one turn, so that other connections have theirs */
-#define PIPE_RUNS  16
+#define PIPE_RUNS  64 /* as many as a plane opens ahead: small records go out in one call */
 
 /* Steps return PIPE_MORE when they moved something. */
 

@@ -25,7 +25,6 @@ static void report(struct relay *r)
 		.to_peer_bytes = r->flow.down.bytes,
 		.duration_ns = clock_mono_ns() - r->started_ns,
 		.info = r->has_info ? &r->info : NULL,
-		.front_authenticated = r->front_authenticated,
 		.stage = r->stage,
 		.why = &r->why,
 	};

@@ -37,7 +37,6 @@ struct relay_report {
 	uint64_t to_target_bytes, to_peer_bytes;
 	uint64_t duration_ns;
 	const struct session_info *info; /* of the front's TLS, else the back's; NULL: no handshake was finished */
-	bool front_authenticated; /* for the single connection of stdio: who failed */
 	const char *stage; /* NULL: all went well; else handshake, connect, target-handshake, flow, drain */
 	const struct err *why; /* kind ERR_NONE when all went well; msg tells how it ended in any case */
 };

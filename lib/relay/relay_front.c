@@ -61,7 +61,6 @@ void relay_front_handshake(struct relay *r)
 	if (n == SOCK_FAILED) {
 		relay_end(r, "handshake");
 	} else if (n == 0) {
-		r->front_authenticated = true;
 		place(r);
 	}
 }

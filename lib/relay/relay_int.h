@@ -33,7 +33,6 @@ struct relay {
 	uint64_t started_ns, active_ns; /* active: bytes moved last */
 	uint64_t seen_bytes;
 	const char *stage; /* where it failed; NULL: it went well */
-	bool front_authenticated;
 	struct err why;
 	struct session_info info;
 	bool has_info;

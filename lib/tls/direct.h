@@ -23,7 +23,7 @@
 #define DIRECT_HEADER    5
 #define DIRECT_PLAIN_MAX 16384 /* RFC 8446, 5.1 */
 
-enum direct_content { CHANGE_CIPHER_SPEC = 20, ALERT = 21, HANDSHAKE = 22, APPLICATION_DATA = 23 };
+enum direct_content { HANDSHAKE = 22, APPLICATION_DATA = 23 };
 
 /* One direction. */
 struct direct_half {
