@@ -26,10 +26,22 @@ static void report(struct relay *r)
 		.duration_ns = clock_mono_ns() - r->started_ns,
 		.info = r->has_info ? &r->info : NULL,
 		.stage = r->stage,
-		.why = &r->why,
+		.why = relay_why(r),
 	};
 
 	r->group->on_end(r->group, &rep);
+}
+
+struct err *relay_why(struct relay *r)
+{
+	static _Thread_local struct err no_memory;
+
+	if (!r->why)
+		r->why = calloc(1, sizeof(*r->why));
+	if (r->why)
+		return r->why;
+	err_set(&no_memory, ERR_RUNTIME, "no memory");
+	return &no_memory;
 }
 
 void relay_link(struct relay *r, struct relay_group *g)
@@ -59,6 +71,7 @@ void relay_drop(struct relay *r)
 	end_free(&r->back);
 	relay_unlink(r);
 	report(r);
+	free(r->why);
 	free(r);
 }
 
@@ -91,11 +104,11 @@ static void closing_step(struct relay *r)
 		end_settle(&r->back);
 	if (front && back)
 		relay_drop(r);
-	else
-		loop_timer_set(r->timer, CLOSING_TICK_MS);
+	else if (relay_arm(r, CLOSING_TICK_MS) < 0)
+		relay_drop(r);
 }
 
-/* Ends a relay whose sides have not both ended by themselves. r->why says how;
+/* Ends a relay whose sides have not both ended by themselves. relay_why says how;
  * stage: where it failed. */
 void relay_end(struct relay *r, const char *stage)
 {
@@ -116,12 +129,21 @@ void relay_end(struct relay *r, const char *stage)
 
 /* --- timers --------------------------------------------------------------------- */
 
-void relay_arm(struct relay *r, uint64_t ms)
+static void on_timer(void *arg);
+
+int relay_arm(struct relay *r, uint64_t ms)
 {
-	if (ms)
-		loop_timer_set(r->timer, ms);
-	else
-		loop_timer_cancel(r->timer);
+	if (!ms) {
+		loop_timer_free(r->timer);
+		r->timer = NULL;
+		return 0;
+	}
+	if (!r->timer)
+		r->timer = loop_timer_new(r->group->loop, on_timer, r);
+	if (!r->timer)
+		return -1;
+	loop_timer_set(r->timer, ms);
+	return 0;
 }
 
 /* One side takes no more; the other may still have what that one said before. */
@@ -141,12 +163,12 @@ static void idle_check(struct relay *r)
 		return;
 	}
 	if (!is_broken(r))
-		err_set(&r->why, ERR_TIMEOUT, "timed out: idle for %s (--idle-timeout)",
+		err_set(relay_why(r), ERR_TIMEOUT, "timed out: idle for %s (--idle-timeout)",
 			units_duration(limit, text, sizeof(text)));
 	relay_end(r, "flow");
 }
 
-void relay_on_timer(void *arg)
+static void on_timer(void *arg)
 {
 	struct relay *r = arg;
 	bool front = r->state == FRONT_HANDSHAKE;
@@ -155,7 +177,7 @@ void relay_on_timer(void *arg)
 	switch (r->state) {
 	case FRONT_HANDSHAKE:
 	case BACK_HANDSHAKE:
-		err_set(&r->why, ERR_TIMEOUT, "timed out: no handshake within %s (--handshake-timeout)",
+		err_set(relay_why(r), ERR_TIMEOUT, "timed out: no handshake within %s (--handshake-timeout)",
 			units_duration(r->group->setup->handshake_timeout_ms, text, sizeof(text)));
 		if (front)
 			relay_end(r, "handshake");
@@ -175,14 +197,29 @@ void relay_on_timer(void *arg)
 
 /* --- the flow -------------------------------------------------------------------- */
 
+/* The reason is kept when there is one. */
+static enum flow_status flow_step(struct relay *r)
+{
+	struct err none, *why = r->why ? r->why : &none;
+	enum flow_status status;
+
+	if (why == &none)
+		none.kind = ERR_NONE; /* no more of it: this is the data path */
+	status = flow_run(&r->flow, why);
+	if (why == &none && none.kind != ERR_NONE)
+		*relay_why(r) = none;
+	return status;
+}
+
 static void run_flow(struct relay *r)
 {
 	bool was_broken = is_broken(r);
-	enum flow_status status = flow_run(&r->flow, &r->why);
+	enum flow_status status = flow_step(r);
 
 	if (is_broken(r) && !was_broken) {
 		r->active_ns = loop_now_ns(r->group->loop);
-		relay_arm(r, BROKEN_MS);
+		if (relay_arm(r, BROKEN_MS) < 0)
+			status = FLOW_FAILED;
 	}
 	if (r->flow.up.bytes + r->flow.down.bytes != r->seen_bytes) {
 		r->seen_bytes = r->flow.up.bytes + r->flow.down.bytes;
@@ -195,12 +232,12 @@ static void run_flow(struct relay *r)
 		loop_defer(r->group->loop, &r->again);
 		break;
 	case FLOW_ENDED:
-		err_set(&r->why, ERR_NONE, "both sides ended");
+		err_set(relay_why(r), ERR_NONE, "both sides ended");
 		note_info(r);
 		relay_drop(r);
 		break;
 	case FLOW_LEFT:
-		err_set(&r->why, ERR_NONE, "both sides ended; the last one without close_notify");
+		err_set(relay_why(r), ERR_NONE, "both sides ended; the last one without close_notify");
 		relay_end(r, NULL);
 		break;
 	case FLOW_FAILED:
@@ -220,8 +257,14 @@ void relay_start_flow(struct relay *r)
 	note_info(r);
 	flow_init(&r->flow, &r->front, &r->back, r->group->setup->allow_truncation,
 		r->target->addr.kind == ADDR_STDIO);
+	free(r->why);
+	r->why = NULL;
 	r->active_ns = loop_now_ns(r->group->loop);
-	relay_arm(r, r->group->setup->idle_timeout_ms);
+	if (relay_arm(r, r->group->setup->idle_timeout_ms) < 0) {
+		err_set(relay_why(r), ERR_RUNTIME, "no memory");
+		relay_end(r, "flow");
+		return;
+	}
 	run_flow(r);
 }
 
@@ -250,8 +293,8 @@ void relay_on_ready(struct relay *r)
 void relay_abort(struct relay *r)
 {
 	if (r->state != CLOSING) {
-		r->why.kind = ERR_NONE;
-		err_set(&r->why, ERR_TIMEOUT, "ended by the shutdown (--drain)");
+		relay_why(r)->kind = ERR_NONE;
+		err_set(relay_why(r), ERR_TIMEOUT, "ended by the shutdown (--drain)");
 		r->stage = "drain";
 		note_info(r);
 	}

@@ -27,7 +27,7 @@ static bool targets_left(const struct relay *r)
  * the target can be asked again as if it were new. */
 static bool worth_a_retry(struct relay *r)
 {
-	if (r->retried || !r->back.tls || !session_offered_ticket(r->back.tls) || r->why.kind == ERR_TIMEOUT)
+	if (r->retried || !r->back.tls || !session_offered_ticket(r->back.tls) || relay_why(r)->kind == ERR_TIMEOUT)
 		return false;
 	r->retried = true;
 	tickets_clear(r->target->peer.tickets);
@@ -57,7 +57,7 @@ void relay_target_failed(struct relay *r, const char *stage)
 
 void relay_back_handshake(struct relay *r)
 {
-	int n = session_handshake(r->back.tls, &r->why);
+	int n = session_handshake(r->back.tls, relay_why(r));
 
 	if (n == SOCK_FAILED)
 		relay_target_failed(r, "target-handshake");
@@ -70,7 +70,7 @@ static void back_connected(struct relay *r, int fd)
 	struct relay_group *g = r->group;
 
 	end_init(&r->back, fd);
-	if (end_watch(&r->back, g->loop, on_back, r, &r->why) < 0) {
+	if (end_watch(&r->back, g->loop, on_back, r, relay_why(r)) < 0) {
 		relay_end(r, "connect");
 		return;
 	}
@@ -78,13 +78,17 @@ static void back_connected(struct relay *r, int fd)
 		relay_start_flow(r);
 		return;
 	}
-	r->back.tls = session_new(g->setup->back_tls, &r->back.sock, g->pool, &r->target->peer, &r->why);
+	r->back.tls = session_new(g->setup->back_tls, &r->back.sock, g->pool, &r->target->peer, relay_why(r));
 	if (!r->back.tls) {
 		relay_target_failed(r, "target-handshake");
 		return;
 	}
 	r->state = BACK_HANDSHAKE;
-	relay_arm(r, g->setup->handshake_timeout_ms);
+	if (relay_arm(r, g->setup->handshake_timeout_ms) < 0) {
+		err_set(relay_why(r), ERR_RUNTIME, "no memory");
+		relay_end(r, "target-handshake");
+		return;
+	}
 	relay_back_handshake(r);
 }
 
@@ -95,7 +99,7 @@ static void on_dialed(void *arg, int fd, const struct sockaddr *sa, socklen_t le
 	(void)sa, (void)len;
 	r->dial = NULL;
 	if (fd < 0) {
-		r->why = *e;
+		*relay_why(r) = *e;
 		relay_target_failed(r, "connect");
 		return;
 	}
@@ -111,8 +115,8 @@ void relay_dial(struct relay *r)
 	int fd;
 
 	r->state = DIALING;
-	r->why.kind = ERR_NONE;
-	loop_timer_cancel(r->timer);
+	relay_why(r)->kind = ERR_NONE;
+	relay_arm(r, 0);
 	if (g->setup->balance == RELAY_ROUNDROBIN)
 		start = atomic_fetch_add_explicit(&g->setup->turn, 1, memory_order_relaxed) % g->setup->n_targets;
 	k = target_choose(g->setup->targets, g->setup->n_targets, start, r->tried, loop_now_ns(g->loop));
@@ -124,7 +128,7 @@ void relay_dial(struct relay *r)
 		back_connected(r, fd);
 		return;
 	}
-	r->dial = dial_start(g->loop, &r->target->addr, &o, on_dialed, r, &r->why);
+	r->dial = dial_start(g->loop, &r->target->addr, &o, on_dialed, r, relay_why(r));
 	if (!r->dial)
 		relay_end(r, "connect");
 }

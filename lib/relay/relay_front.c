@@ -18,14 +18,9 @@ static void arrive(void *arg)
 	struct relay *r = arg;
 
 	relay_link(r, r->group);
-	r->timer = loop_timer_new(r->group->loop, relay_on_timer, r);
-	if (!r->timer) {
-		err_set(&r->why, ERR_RUNTIME, "no memory");
-		r->stage = "connect";
-		relay_drop(r);
-	} else if (r->group->aborted) {
+	if (r->group->aborted) {
 		relay_abort(r);
-	} else if (end_watch(&r->front, r->group->loop, on_front, r, &r->why) < 0) {
+	} else if (end_watch(&r->front, r->group->loop, on_front, r, relay_why(r)) < 0) {
 		relay_end(r, "connect");
 	} else {
 		relay_dial(r);
@@ -56,7 +51,7 @@ static void place(struct relay *r)
 
 void relay_front_handshake(struct relay *r)
 {
-	int n = session_handshake(r->front.tls, &r->why);
+	int n = session_handshake(r->front.tls, relay_why(r));
 
 	if (n == SOCK_FAILED) {
 		relay_end(r, "handshake");
@@ -79,14 +74,13 @@ static int open_front(struct relay *r, int fd)
 	struct relay_group *g = r->group;
 
 	end_init(&r->front, fd);
-	r->timer = loop_timer_new(g->loop, relay_on_timer, r);
-	if (!r->timer)
-		return err_set(&r->why, ERR_RUNTIME, "no memory");
-	if (end_watch(&r->front, g->loop, on_front, r, &r->why) < 0)
+	if (end_watch(&r->front, g->loop, on_front, r, relay_why(r)) < 0)
 		return -1;
 	if (!g->setup->front_tls)
 		return 0;
-	r->front.tls = session_new(g->setup->front_tls, &r->front.sock, g->pool, NULL, &r->why);
+	if (relay_arm(r, g->setup->handshake_timeout_ms) < 0)
+		return err_set(relay_why(r), ERR_RUNTIME, "no memory");
+	r->front.tls = session_new(g->setup->front_tls, &r->front.sock, g->pool, NULL, relay_why(r));
 	return r->front.tls ? 0 : -1;
 }
 
@@ -120,7 +114,6 @@ void relay_start(struct relay_group *g, int fd, const char *peer)
 		relay_drop(r);
 	} else if (r->front.tls) {
 		r->state = FRONT_HANDSHAKE;
-		relay_arm(r, g->setup->handshake_timeout_ms);
 	} else {
 		relay_dial(r);
 	}

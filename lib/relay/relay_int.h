@@ -23,7 +23,7 @@ struct relay {
 	enum relay_state state;
 	struct end front, back;
 	struct flow flow;
-	struct loop_timer *timer; /* of the state */
+	struct loop_timer *timer; /* of the state; NULL: none was needed yet */
 	struct loop_task again; /* a share of a turn was used up */
 	struct loop_task hop; /* on the way to another group */
 	struct dial *dial;
@@ -33,7 +33,7 @@ struct relay {
 	uint64_t started_ns, active_ns; /* active: bytes moved last */
 	uint64_t seen_bytes;
 	const char *stage; /* where it failed; NULL: it went well */
-	struct err why;
+	struct err *why; /* NULL: nothing to say yet (relay_why) */
 	struct session_info info;
 	bool has_info;
 	uint64_t closing_ns; /* progress was seen last */
@@ -48,16 +48,19 @@ void relay_unlink(struct relay *r);
 /* Reports and frees: the one way out. */
 void relay_drop(struct relay *r);
 
-/* Ends a relay whose sides have not both ended by themselves. r->why says how;
+/* Where the reason of its end is told. Made when there is one to tell, since most
+ * of the time there is none. */
+struct err *relay_why(struct relay *r);
+
+/* Ends a relay whose sides have not both ended by themselves. relay_why says how;
  * stage: where it failed, NULL: nowhere. */
 void relay_end(struct relay *r, const char *stage);
 
 /* Ends it at once, for a drain that ran out. */
 void relay_abort(struct relay *r);
 
-/* The timer of the state; 0: none. */
-void relay_arm(struct relay *r, uint64_t ms);
-void relay_on_timer(void *arg);
+/* The timer of the state; 0: none. -1: no memory. */
+int relay_arm(struct relay *r, uint64_t ms);
 
 /* The next turn of a flow that used up its share. */
 void relay_run_again(void *arg);
@@ -67,7 +70,7 @@ void relay_on_ready(struct relay *r);
 
 void relay_front_handshake(struct relay *r);
 void relay_dial(struct relay *r); /* the next target */
-void relay_target_failed(struct relay *r, const char *stage); /* r->why says how: on to the next one, or the end */
+void relay_target_failed(struct relay *r, const char *stage); /* relay_why says how: on to the next one, or the end */
 void relay_back_handshake(struct relay *r);
 void relay_start_flow(struct relay *r);
 

@@ -27,7 +27,8 @@ enum direct_content { HANDSHAKE = 22, APPLICATION_DATA = 23 };
 
 /* One direction. */
 struct direct_half {
-	struct aead *aead;
+	struct aead *aead; /* NULL: at rest (direct_aead) */
+	struct direct_half *newer, *older; /* of the thread's that are not */
 	uint8_t key[AEAD_KEY_MAX];
 	size_t key_size;
 	uint8_t iv[AEAD_NONCE_SIZE];
@@ -54,6 +55,17 @@ int direct_take(struct session *s, bool read);
 
 /* Tells GnuTLS a direction's sequence number, before it reads or sends. */
 void direct_give(struct session *s, bool read);
+
+/* The direction's cipher, set up where it was at rest. NULL: no memory.
+ *
+ * A cipher that is set up takes more memory than all else that is ours of an
+ * idle connection. So a thread has a limited number of them, and the one that was
+ * not used for longest rests when another is needed: only its key is left, and
+ * setting it up again costs about as much as a short record. */
+struct aead *direct_aead(const struct direct *d, struct direct_half *h);
+
+/* Has it rest; on the thread that used it. */
+void direct_rest(struct direct_half *h);
 
 /* The nonce of the next record (RFC 8446, 5.3). */
 void direct_nonce(const struct direct_half *h, uint8_t nonce[AEAD_NONCE_SIZE]);

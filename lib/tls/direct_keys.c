@@ -34,7 +34,6 @@ int direct_take(struct session *s, bool read)
 	struct direct_half *h = read ? &s->direct->rx : &s->direct->tx;
 	gnutls_datum_t mac, iv, key;
 	unsigned char seq[8];
-	struct err ignored;
 	int r = gnutls_record_get_state(s->gs, read, &mac, &iv, &key, seq);
 
 	if (r < 0)
@@ -42,16 +41,71 @@ int direct_take(struct session *s, bool read)
 	if (iv.size != AEAD_NONCE_SIZE || key.size > AEAD_KEY_MAX)
 		return GNUTLS_E_INVALID_REQUEST;
 	h->seq = get_seq(seq);
-	if (h->aead && h->key_size == key.size && gnutls_memcmp(h->key, key.data, key.size) == 0)
+	if (h->key_size == key.size && gnutls_memcmp(h->key, key.data, key.size) == 0)
 		return 0;
-	aead_free(h->aead);
-	h->aead = aead_new(s->direct->cipher, &key, &ignored);
+	direct_rest(h);
 	memcpy(h->key, key.data, key.size);
 	h->key_size = key.size;
 	memcpy(h->iv, iv.data, iv.size);
 	h->records = 0;
-	return h->aead ? 0 : GNUTLS_E_MEMORY_ERROR;
+	return 0;
 }
+
+/* --- the ciphers that are set up on this thread, by use ---------------------------- */
+
+#define READY_MAX 1024
+
+static _Thread_local struct {
+	struct direct_half *newest, *oldest;
+	unsigned n;
+} ready;
+
+static void take_out(struct direct_half *h)
+{
+	*(h->newer ? &h->newer->older : &ready.newest) = h->older;
+	*(h->older ? &h->older->newer : &ready.oldest) = h->newer;
+	ready.n--;
+}
+
+static void put_first(struct direct_half *h)
+{
+	h->newer = NULL;
+	h->older = ready.newest;
+	*(ready.newest ? &ready.newest->newer : &ready.oldest) = h;
+	ready.newest = h;
+	ready.n++;
+}
+
+void direct_rest(struct direct_half *h)
+{
+	if (!h->aead)
+		return;
+	take_out(h);
+	aead_free(h->aead);
+	h->aead = NULL;
+}
+
+struct aead *direct_aead(const struct direct *d, struct direct_half *h)
+{
+	gnutls_datum_t key = { h->key, (unsigned)h->key_size };
+	struct err ignored;
+
+	if (h == ready.newest)
+		return h->aead;
+	if (h->aead) {
+		take_out(h);
+		put_first(h);
+		return h->aead;
+	}
+	if (ready.n >= READY_MAX)
+		direct_rest(ready.oldest);
+	h->aead = aead_new(d->cipher, &key, &ignored);
+	if (h->aead)
+		put_first(h);
+	return h->aead;
+}
+
+/* --- the end ----------------------------------------------------------------------- */
 
 void direct_give(struct session *s, bool read)
 {
@@ -85,7 +139,7 @@ int direct_key_update(struct session *s, bool ask)
 
 void direct_wipe_half(struct direct_half *h)
 {
-	aead_free(h->aead);
+	direct_rest(h);
 	gnutls_memset(h, 0, sizeof(*h));
 }
 

@@ -53,10 +53,13 @@ static int check_header(const uint8_t *p, size_t n)
 static long open_record(struct direct *d, uint8_t *p)
 {
 	size_t n = record_length(p) - AEAD_TAG_SIZE;
+	struct aead *aead = direct_aead(d, &d->rx);
 	uint8_t nonce[AEAD_NONCE_SIZE];
 
+	if (!aead)
+		return GNUTLS_E_MEMORY_ERROR;
 	direct_nonce(&d->rx, nonce);
-	if (aead_open(d->rx.aead, nonce, p, HEADER, p + HEADER, n) < 0)
+	if (aead_open(aead, nonce, p, HEADER, p + HEADER, n) < 0)
 		return GNUTLS_E_DECRYPTION_FAILED;
 	d->rx.seq++;
 	d->rx.records++;
@@ -144,12 +147,13 @@ static int hand_over(struct session *s)
 	uint8_t *p = s->in.data + d->opened, nonce[AEAD_NONCE_SIZE];
 	size_t length = record_length(p);
 	bool handshake = p[HEADER + d->control - 1] == HANDSHAKE;
+	struct aead *aead = direct_aead(d, &d->rx);
 	int r;
 
 	d->asked |= handshake && may_ask_for_update(p + HEADER, d->control - 1);
 	d->rx.seq--; /* it is read once more */
 	direct_nonce(&d->rx, nonce);
-	if (aead_seal(d->rx.aead, nonce, p, HEADER, p + HEADER, length - AEAD_TAG_SIZE) < 0)
+	if (!aead || aead_seal(aead, nonce, p, HEADER, p + HEADER, length - AEAD_TAG_SIZE) < 0)
 		return GNUTLS_E_ENCRYPTION_FAILED;
 	d->control = 0;
 	r = let_gnutls_read(s, p, HEADER + length);

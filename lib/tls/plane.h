@@ -19,6 +19,7 @@ struct plane {
 	void (*abort)(struct session *s); /* a fatal alert */
 	int (*key_update)(struct session *s, bool ask); /* a GnuTLS code */
 	void (*wear_out)(struct session *s); /* for tests: as if the key had sealed all that it may; NULL: GnuTLS counts */
+	void (*rest)(struct session *s); /* lets go of what belongs to this thread; NULL: nothing does */
 	void (*release)(struct session *s); /* what it holds, before the session goes */
 };
 

@@ -48,9 +48,12 @@ static int direct_reserve(struct session *s, struct iovec *iov, int max, size_t 
 
 static int seal_record(struct direct *d, uint8_t *p, size_t n)
 {
+	struct aead *aead = direct_aead(d, &d->tx);
 	uint8_t nonce[AEAD_NONCE_SIZE];
 	size_t length = n + 1 + AEAD_TAG_SIZE;
 
+	if (!aead)
+		return GNUTLS_E_MEMORY_ERROR;
 	p[0] = APPLICATION_DATA;
 	p[1] = 3;
 	p[2] = 3;
@@ -58,7 +61,7 @@ static int seal_record(struct direct *d, uint8_t *p, size_t n)
 	p[4] = (uint8_t)length;
 	p[HEADER + n] = APPLICATION_DATA;
 	direct_nonce(&d->tx, nonce);
-	if (aead_seal(d->tx.aead, nonce, p, HEADER, p + HEADER, n + 1) < 0)
+	if (aead_seal(aead, nonce, p, HEADER, p + HEADER, n + 1) < 0)
 		return GNUTLS_E_ENCRYPTION_FAILED;
 	d->tx.seq++;
 	d->tx.records++;
@@ -168,6 +171,12 @@ static void direct_wear_out(struct session *s)
 	s->direct->tx.records = REKEY_RECORDS;
 }
 
+static void direct_leave(struct session *s)
+{
+	direct_rest(&s->direct->rx);
+	direct_rest(&s->direct->tx);
+}
+
 static void direct_release(struct session *s)
 {
 	if (!s->direct)
@@ -215,5 +224,6 @@ const struct plane plane_direct = {
 	.abort = direct_abort,
 	.key_update = direct_key_update,
 	.wear_out = direct_wear_out,
+	.rest = direct_leave,
 	.release = direct_release,
 };

@@ -6,6 +6,7 @@
 
 #include "lib/tls/plane.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/tls/tls_int.h"
@@ -13,6 +14,7 @@
 
 #define STAGE_MIN 16384
 #define STAGE_MAX 131072
+#define HELD_MAX           16 /* records that are opened ahead of the sink */
 #define EMPTY_MAX          1000 /* records without data in a row: tickets, key updates, or an attack */
 #define RECORD_OVERHEAD    64 /* header, explicit nonce, type, tag: 5 + 8 + 1 + 16 at most for an AEAD */
 #define TICKETS_ROOM       2048
@@ -84,7 +86,9 @@ static long records_fill(struct session *s, struct err *e)
 	if (s->held_bytes)
 		return (long)s->held_bytes;
 	s->held_first = s->held_n = 0;
-	while (s->held_n < SESSION_HELD && !s->eof && !s->fault && (r = receive(s, &packet)) > 0)
+	if (!s->held && !(s->held = calloc(HELD_MAX, sizeof(*s->held))))
+		return fail(s, GNUTLS_E_MEMORY_ERROR, e);
+	while (s->held_n < HELD_MAX && !s->eof && !s->fault && (r = receive(s, &packet)) > 0)
 		hold(s, packet);
 	if (r == 0)
 		s->eof = true;
@@ -199,6 +203,8 @@ static void records_release(struct session *s)
 {
 	for (; s->held_first < s->held_n; s->held_first++)
 		gnutls_packet_deinit(s->held[s->held_first]);
+	free(s->held);
+	s->held = NULL;
 }
 
 const struct plane plane_gnutls = {

@@ -288,6 +288,8 @@ struct session *session_new(struct tls_config *c, struct sock *sock, struct buf_
 
 void session_move(struct session *s, struct buf_pool *pool)
 {
+	if (s->plane->rest)
+		s->plane->rest(s);
 	s->pool = pool;
 }
 

@@ -41,7 +41,8 @@ struct session_peer {
  * peer is NULL for servers. */
 struct session *session_new(struct tls_config *c, struct sock *sock, struct buf_pool *pool,
 	const struct session_peer *peer, struct err *e);
-/* From here on another thread's pool; what is borrowed goes along. */
+/* From here on another thread's pool; what is borrowed goes along. Called on the
+ * thread that it leaves. */
 void session_move(struct session *s, struct buf_pool *pool);
 
 void session_free(struct session *s); /* wipes; NULL is fine; does not close the socket */

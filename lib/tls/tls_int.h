@@ -45,8 +45,6 @@ struct tls_config {
 
 struct direct; /* plane_direct.c */
 
-#define SESSION_HELD 16 /* records that are opened ahead of the sink */
-
 struct session {
 	gnutls_session_t gs;
 	struct tls_config *config; /* a reference */
@@ -58,8 +56,7 @@ struct session {
 	struct buf out; /* ciphertext to be sent */
 	struct buf stage; /* plaintext on its way into records */
 	size_t in_size, out_size; /* of the next borrow: small flows get small buffers */
-	/* opened records, held[first .. first + held_n) of a plane's own kind */
-	gnutls_packet_t held[SESSION_HELD];
+	gnutls_packet_t *held; /* GnuTLS's plane: opened records, [first, held_n); NULL: there was none yet */
 	unsigned held_first, held_n;
 	size_t held_offset; /* bytes of the first that are taken already */
 	size_t held_bytes;
