@@ -25,7 +25,8 @@ double hist_mean(const struct hist *h);
 
 /* The value that a share q of all samples does not exceed (nearest rank: the
  * sample number ceil(q * count)), as the middle of its part, never beyond the
- * exact extremes. q in (0, 1]. */
+ * extremes; the first and the last sample are exact, and so are values below 256.
+ * q in (0, 1]. */
 uint64_t hist_quantile(const struct hist *h, double q);
 
 #endif
