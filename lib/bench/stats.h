@@ -13,7 +13,8 @@ struct stats {
 	size_t n;
 	double median, min, max;
 	double mad; /* 1.4826 * median of |sample - median|: like a standard deviation */
-	/* 95 % interval of the median from order statistics (binomial; exact up to
+	/* Interval of the median from order statistics: the narrowest pair of samples,
+	 * as far from either end, that holds it with 95 % or more (binomial; exact up to
 	 * n = 1000, by the normal approximation beyond). With fewer than 6 samples no
 	 * two of them reach 95 %: then has_ci is false. */
 	bool has_ci;
@@ -27,15 +28,16 @@ int stats_of(const double *samples, size_t n, struct stats *out);
  * Outliers are shown and kept. With a MAD of 0 every other value is one. */
 bool stats_is_outlier(const struct stats *s, double sample);
 
-/* How likely two sets of samples differ by chance: the two-sided p value of the
- * Mann-Whitney U test; exact by enumeration while na * nb <= 400 and no two
- * values are equal, else the normal approximation with correction for ties and
- * continuity. 1 when either set is empty or all values are equal. Negative
- * without memory. */
+/* How likely two sets of samples differ by chance as much as these do: the
+ * two-sided p value (twice the smaller tail) of the Mann-Whitney U test. While
+ * na * nb <= 400 it is exact, by enumeration of all ways to divide these values
+ * between the sets, equal ones (mean ranks) included; beyond that the normal
+ * approximation with correction for ties and continuity. 1 when either set is
+ * empty or all values are equal. Negative without memory. */
 double stats_p_value(const double *a, size_t na, const double *b, size_t nb);
 
-/* The smallest p that sets of these sizes can give: whether a test with them can
- * show anything at all. */
+/* The smallest p that sets of these sizes can give, no two values being equal:
+ * whether a test with them can show anything at all. */
 double stats_p_floor(size_t na, size_t nb);
 
 #endif
