@@ -13,6 +13,7 @@ struct cmd {
 	int (*run)(const struct cmd *cmd, int argc, char **argv);
 };
 
+extern const struct cmd cmd_bench_ciphers;
 extern const struct cmd cmd_tunnel;
 
 #endif

@@ -19,6 +19,7 @@
 
 static const struct cmd *const commands[] = {
 	&cmd_tunnel,
+	&cmd_bench_ciphers,
 	NULL,
 };
 
