@@ -70,6 +70,7 @@ static const struct opt_spec spec = {
 	.size = sizeof(struct ciphers_options),
 	.operands_min = 0,
 	.operands_max = 0,
+	.operands_complete = OPT_COMPLETE_ALGORITHMS,
 };
 
 /* --- cases ------------------------------------------------------------------------- */

@@ -204,15 +204,19 @@ void help_man(FILE *out, const struct cmd *c)
 
 /* --- completion ------------------------------------------------------------ */
 
+static const char *const kinds[] = {
+	[OPT_COMPLETE_NONE] = "none",
+	[OPT_COMPLETE_FILE] = "file",
+	[OPT_COMPLETE_DIR] = "dir",
+	[OPT_COMPLETE_USER] = "user",
+	[OPT_COMPLETE_CHOICES] = "choices",
+	[OPT_COMPLETE_SUITES] = "suites",
+	[OPT_COMPLETE_GROUPS] = "groups",
+	[OPT_COMPLETE_ALGORITHMS] = "algorithms",
+};
+
 static const char *kind_of(const struct opt *o)
 {
-	static const char *const kinds[] = {
-		[OPT_COMPLETE_NONE] = "none",	    [OPT_COMPLETE_FILE] = "file",
-		[OPT_COMPLETE_DIR] = "dir",	    [OPT_COMPLETE_USER] = "user",
-		[OPT_COMPLETE_CHOICES] = "choices", [OPT_COMPLETE_SUITES] = "suites",
-		[OPT_COMPLETE_GROUPS] = "groups",
-	};
-
 	if (o->type == OPT_FLAG)
 		return "flag";
 	if (o->type == OPT_ENUM)
@@ -246,4 +250,6 @@ void help_complete(FILE *out, const struct cmd *c)
 			fputc('\n', out);
 		}
 	}
+	if (c->spec->operands_complete != OPT_COMPLETE_NONE)
+		fprintf(out, "*\t%s\t-\t%s\n", kinds[c->spec->operands_complete], c->spec->operands[0].name);
 }

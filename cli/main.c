@@ -13,6 +13,7 @@
 #include "cli/version.h"
 #include "lib/base/log.h"
 #include "lib/base/near.h"
+#include "lib/crypto/crypto.h"
 #include "lib/tls/names.h"
 
 /* The command table and dispatch, nothing else. A command is a row here. */
@@ -106,6 +107,8 @@ static int names_print(FILE *out, const char *what)
 		names_list_suites(out);
 	else if (strcmp(what, "groups") == 0)
 		names_list_groups(out);
+	else if (strcmp(what, "algorithms") == 0)
+		crypto_list_names(out);
 	else
 		return -1;
 	return 0;

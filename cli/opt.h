@@ -30,6 +30,7 @@ enum opt_complete {
 	OPT_COMPLETE_CHOICES, /* `choices`; given for every OPT_ENUM */
 	OPT_COMPLETE_SUITES, /* what `tlskit complete suites` prints, and so on */
 	OPT_COMPLETE_GROUPS,
+	OPT_COMPLETE_ALGORITHMS,
 };
 
 struct opt_list {
@@ -80,6 +81,7 @@ struct opt_spec {
 	size_t size; /* of the options struct */
 	/* The operands; at most max (0: no limit) and at least min. */
 	size_t operands_min, operands_max;
+	enum opt_complete operands_complete; /* what completion offers for them */
 };
 
 /* Fills `values` (spec->size bytes, zeroed here) with defaults and argv[1…].

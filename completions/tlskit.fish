@@ -27,7 +27,7 @@ function __tlskit_values
     switch $argv[1]
         case '*choices'
             printf '%s\n' $front(string split '|' -- $argv[2])
-        case '*suites' '*groups'
+        case '*suites' '*groups' '*algorithms'
             printf '%s\n' $front(__tlskit_ask (string replace comma- '' -- $argv[1]))
         case '*file'
             printf '%s\n' $front(__fish_complete_path $typed)
@@ -46,6 +46,10 @@ function __tlskit_arguments
     and return
     for row in (__tlskit_ask $words[2])
         set -l column (string split \t -- $row)
+        if test "$column[1]" = '*'
+            set operands $column[2]
+            continue
+        end
         if test $column[2] != flag
             if test $words[-1] = $column[1]
                 __tlskit_values $column[2] $column[3] '' $current
@@ -59,6 +63,8 @@ function __tlskit_arguments
     end
     if string match -q -- '-*' $current
         printf '%s\n' $options
+    else if set -q operands[1]
+        __tlskit_values $operands - '' $current
     end
 end
 

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "lib/base/err.h"
 
@@ -53,6 +54,9 @@ struct crypto_engine {
 /* All engines that this build has, ends with NULL. */
 const struct crypto_engine *const *crypto_engines(void);
 const struct crypto_engine *crypto_engine_find(const char *name); /* NULL: not in this build */
+
+/* Every name that some engine has, once, sorted: one a line, for completion. */
+void crypto_list_names(FILE *out);
 
 const char *crypto_kind_name(enum crypto_kind k); /* "aead", "record", "pair", "mac", "hash", "cipher" */
 const char *crypto_op_name(enum crypto_op op); /* "encrypt", ... */
