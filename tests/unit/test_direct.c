@@ -15,20 +15,7 @@
 #include <unistd.h>
 
 #include "lib/tls/tls_int.h"
-#include "tests/unit/pair.h"
-
-struct wire {
-	struct buf_pool *pool;
-	struct sock sock[2];
-	int near[2]; /* the test's ends: what side i sends arrives at near[i] */
-	struct session *s[2];
-	struct session_peer peer;
-	struct tls_config *config[2];
-	uint64_t sent[2], got[2]; /* by side i */
-	unsigned char keep[2][65536]; /* taken from near[i], not yet handed on */
-	size_t kept[2];
-	struct err err;
-};
+#include "tests/unit/wire.h"
 
 static struct wire w;
 static size_t receive_limit; /* record_size_limit of both sides; 0: the usual */
@@ -39,150 +26,24 @@ static unsigned rnd(unsigned n)
 	return (unsigned)rand_r(&seed) % n;
 }
 
-static unsigned char pattern(int side, uint64_t i)
+/* Both sides take records of receive_limit bytes at most. */
+static void set_limits(struct wire *wire)
 {
-	return (unsigned char)(i * 7 + (i >> 9) + (uint64_t)side * 91);
-}
+	int i;
 
-/* Moves up to max bytes from one side to the other. */
-static size_t move(int from, size_t max)
-{
-	ssize_t n = recv(w.near[from], w.keep[from] + w.kept[from], sizeof(w.keep[from]) - w.kept[from], 0);
-	size_t m;
-
-	if (n > 0)
-		w.kept[from] += (size_t)n;
-	m = w.kept[from] < max ? w.kept[from] : max;
-	n = m ? send(w.near[1 - from], w.keep[from], m, 0) : 0;
-	if (n <= 0)
-		return 0;
-	memmove(w.keep[from], w.keep[from] + n, w.kept[from] - (size_t)n);
-	w.kept[from] -= (size_t)n;
-	return (size_t)n;
-}
-
-static void ready(void)
-{
-	w.sock[0].readable = w.sock[0].writable = w.sock[1].readable = w.sock[1].writable = true;
-}
-
-static void shake(void)
-{
-	int r[2] = { -1, -1 }, i, round;
-
-	for (round = 0; round < 100 && (r[0] || r[1]); round++)
-		for (i = 0; i < 2; i++) {
-			ready();
-			if (r[i])
-				r[i] = session_handshake(w.s[i], &w.err);
-			cr_assert(r[i] != SOCK_FAILED, "%s", w.err.msg);
-			move(i, sizeof(w.keep[i]));
-		}
-	cr_assert(r[0] == 0 && r[1] == 0);
+	for (i = 0; i < 2 && receive_limit; i++)
+		cr_assert_eq(gnutls_record_set_max_recv_size(wire->s[i]->gs, receive_limit), 0);
 }
 
 static void open_wire(enum tls_dataplane client, enum tls_dataplane server, const char *suite)
 {
-	struct tls_options o[2] = { pair_options(TLS_CLIENT), pair_options(TLS_SERVER) };
-	const char *list[] = { suite };
-	int i, fd[2];
-
-	w = (struct wire){ 0 };
-	w.pool = buf_pool_new(1 << 20);
-	o[0].insecure_no_verify = true;
-	o[0].dataplane = client;
-	o[1].dataplane = server;
-	o[0].suites = o[1].suites = (struct names_list){ list, 1 };
-	for (i = 0; i < 2; i++) {
-		w.config[i] = config_new(&o[i], &w.err);
-		cr_assert(w.config[i], "%s", w.err.msg);
-		cr_assert(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fd) == 0);
-		sock_init(&w.sock[i], fd[0]);
-		w.near[i] = fd[1];
-		w.s[i] = session_new(w.config[i], &w.sock[i], w.pool, i ? NULL : &w.peer, &w.err);
-		cr_assert(w.s[i]);
-		if (receive_limit)
-			cr_assert_eq(gnutls_record_set_max_recv_size(w.s[i]->gs, receive_limit), 0);
-	}
-	shake();
+	w.before = set_limits;
+	wire_open(&w, client, server, suite);
 }
 
 static void close_wire(void)
 {
-	int i;
-
-	for (i = 0; i < 2; i++) {
-		session_free(w.s[i]);
-		sock_close(&w.sock[i], false);
-		close(w.near[i]);
-		config_unref(w.config[i]);
-	}
-	buf_pool_free(w.pool);
-}
-
-/* Sends n bytes as one commit when there is room now. */
-static void say(int side, size_t n)
-{
-	struct iovec iov[16];
-	size_t total, done = 0, k;
-	int runs = session_reserve(w.s[side], iov, 16, &total), i;
-
-	cr_assert(runs >= 0);
-	if (!runs)
-		return;
-	for (i = 0; i < runs && done < n; i++)
-		for (k = 0; k < iov[i].iov_len && done < n; k++)
-			((unsigned char *)iov[i].iov_base)[k] = pattern(side, w.sent[side] + done++);
-	cr_assert_eq(session_commit(w.s[side], done, done == total, &w.err), 0, "%s", w.err.msg);
-	w.sent[side] += done;
-}
-
-static void flush(int side)
-{
-	ready();
-	cr_assert(session_flush(w.s[side], &w.err) != SOCK_FAILED, "%s", w.err.msg);
-}
-
-/* Takes up to max bytes on a side and compares them. */
-static size_t hear(int side, size_t max)
-{
-	struct iovec iov[64];
-	size_t total, done = 0, k;
-	int runs, i;
-	long n;
-
-	ready();
-	n = session_fill(w.s[side], &w.err);
-	if (n == SOCK_BLOCKED)
-		return 0;
-	cr_assert(n > 0, "%ld %s", n, w.err.msg);
-	runs = session_peek(w.s[side], iov, 64, &total);
-	cr_assert(total > 0 && total <= (size_t)n);
-	for (i = 0; i < runs && done < max; i++)
-		for (k = 0; k < iov[i].iov_len && done < max; k++, done++)
-			cr_assert(((unsigned char *)iov[i].iov_base)[k] == pattern(1 - side, w.got[side] + done));
-	session_consume(w.s[side], done);
-	w.got[side] += done;
-	return done;
-}
-
-/* Until all has arrived. */
-static void settle(size_t step)
-{
-	int i, idle = 0;
-	size_t moved;
-
-	while (idle < 20) {
-		moved = 0;
-		for (i = 0; i < 2; i++) {
-			flush(i);
-			moved += move(i, step);
-			moved += hear(1 - i, 1 << 20);
-		}
-		idle = moved ? 0 : idle + 1;
-	}
-	cr_assert_eq(w.got[0], w.sent[1]);
-	cr_assert_eq(w.got[1], w.sent[0]);
+	wire_close(&w);
 }
 
 struct planes {
@@ -207,9 +68,9 @@ EACH_PAIR(record_sizes)
 
 	open_wire(c->client, c->server, "TLS_AES_128_GCM_SHA256");
 	for (n = 1; n <= 16385; n += n < 300 ? 1 : n < 16100 ? 487 : 1) {
-		say(0, n);
-		say(1, n);
-		settle(1 << 20);
+		wire_say(&w, 0, n);
+		wire_say(&w, 1, n);
+		wire_settle(&w, 1 << 20);
 	}
 	cr_assert_not(session_holds_memory(w.s[0]) || session_holds_memory(w.s[1]));
 	close_wire();
@@ -218,11 +79,11 @@ EACH_PAIR(record_sizes)
 EACH_PAIR(byte_at_a_time)
 {
 	open_wire(c->client, c->server, "TLS_AES_256_GCM_SHA384");
-	say(0, 700);
-	say(1, 1);
-	settle(1);
-	say(1, 900);
-	settle(1);
+	wire_say(&w, 0, 700);
+	wire_say(&w, 1, 1);
+	wire_settle(&w, 1);
+	wire_say(&w, 1, 900);
+	wire_settle(&w, 1);
 	close_wire();
 }
 
@@ -248,19 +109,19 @@ EACH_PAIR(random_traffic)
 				break;
 			case 1:
 			case 2:
-				say(side, 1 + rnd(rnd(4) ? 100 : 40000));
+				wire_say(&w, side, 1 + rnd(rnd(4) ? 100 : 40000));
 				break;
 			case 3:
-				flush(side);
+				wire_flush(&w, side);
 				break;
 			case 4:
-				hear(side, 1 + rnd(20000));
+				wire_hear(&w, side, 1 + rnd(20000));
 				break;
 			default:
-				move(side, rnd(3) ? rnd(30) : rnd(30000));
+				wire_move(&w, side, rnd(3) ? rnd(30) : rnd(30000));
 			}
 		}
-		settle(1 << 20);
+		wire_settle(&w, 1 << 20);
 		close_wire();
 	}
 }
@@ -270,9 +131,9 @@ EACH_PAIR(record_size_limit)
 {
 	receive_limit = 512;
 	open_wire(c->client, c->server, "TLS_AES_128_GCM_SHA256");
-	say(0, 5000);
-	say(1, 5000);
-	settle(1 << 20);
+	wire_say(&w, 0, 5000);
+	wire_say(&w, 1, 5000);
+	wire_settle(&w, 1 << 20);
 	close_wire();
 	receive_limit = 0;
 }
@@ -286,17 +147,17 @@ Test(direct, key_update_after_close_notify)
 	for (side = 0; side < 2; side++) {
 		open_wire(side ? TLS_DATAPLANE_GNUTLS : TLS_DATAPLANE_DIRECT, side ? TLS_DATAPLANE_DIRECT : TLS_DATAPLANE_GNUTLS,
 			"TLS_AES_128_GCM_SHA256");
-		say(0, 100);
-		say(1, 100);
-		settle(1 << 20);
+		wire_say(&w, 0, 100);
+		wire_say(&w, 1, 100);
+		wire_settle(&w, 1 << 20);
 		cr_assert_eq(session_close_notify(w.s[side], &w.err), 0);
-		flush(side);
+		wire_flush(&w, side);
 		cr_assert_eq(session_key_update(w.s[1 - side], true), 0);
-		flush(1 - side);
-		say(1 - side, 3000);
-		flush(1 - side);
-		move(1 - side, 1 << 16);
-		cr_assert_eq(hear(side, 1 << 16), 3000);
+		wire_flush(&w, 1 - side);
+		wire_say(&w, 1 - side, 3000);
+		wire_flush(&w, 1 - side);
+		wire_move(&w, 1 - side, 1 << 16);
+		cr_assert_eq(wire_hear(&w, side, 1 << 16), 3000);
 		close_wire();
 	}
 }
@@ -339,16 +200,16 @@ Test(direct, key_update_in_pieces)
 	static const unsigned char first[] = { 24, 0, 0, 22 }, second[] = { 1, 1, 22 };
 
 	open_wire(TLS_DATAPLANE_GNUTLS, TLS_DATAPLANE_DIRECT, "TLS_AES_128_GCM_SHA256");
-	say(1, 10);
-	settle(1 << 20);
+	wire_say(&w, 1, 10);
+	wire_settle(&w, 1 << 20);
 	seal_raw(first, sizeof(first));
-	hear(1, 1);
-	cr_assert_eq(move(1, 1 << 16), 0);
+	wire_hear(&w, 1, 1);
+	cr_assert_eq(wire_move(&w, 1, 1 << 16), 0);
 	bump_seq();
 	seal_raw(second, sizeof(second));
-	hear(1, 1);
-	flush(1);
-	cr_assert(move(1, 1 << 16) > 0, "no KeyUpdate in answer");
+	wire_hear(&w, 1, 1);
+	wire_flush(&w, 1);
+	cr_assert(wire_move(&w, 1, 1 << 16) > 0, "no KeyUpdate in answer");
 	close_wire();
 }
 
@@ -362,12 +223,12 @@ Test(direct, padding_and_empty_records)
 	open_wire(TLS_DATAPLANE_GNUTLS, TLS_DATAPLANE_DIRECT, "TLS_AES_128_GCM_SHA256");
 	for (i = 0; i < sizeof(pads) / sizeof(*pads); i++) {
 		for (k = 0; k < sizeof(data); k++)
-			data[k] = pattern(0, w.sent[0] + k);
+			data[k] = wire_pattern(0, w.sent[0] + k);
 		cr_assert_eq(gnutls_record_send2(w.s[0]->gs, data, sizeof(data), pads[i], 0), (ssize_t)sizeof(data));
 		w.sent[0] += sizeof(data);
 		if (pads[i]) /* padding alone is an empty record */
 			gnutls_record_send2(w.s[0]->gs, NULL, 0, pads[i], 0);
-		settle(1 << 20);
+		wire_settle(&w, 1 << 20);
 	}
 	close_wire();
 }
@@ -378,15 +239,15 @@ static void refused(const char *what, const char *says)
 	long n = SOCK_BLOCKED;
 
 	for (i = 0; i < 3 && n == SOCK_BLOCKED; i++) {
-		ready();
+		wire_ready(&w);
 		n = session_fill(w.s[1], &w.err);
 	}
 	cr_assert_eq(n, SOCK_FAILED, "%s: %ld", what, n);
 	cr_assert(strstr(w.err.msg, says), "%s: %s", what, w.err.msg);
 	/* and the other side is told by an alert */
-	flush(1);
-	cr_assert(move(1, 1 << 16) > 0, "%s: no alert", what);
-	ready();
+	wire_flush(&w, 1);
+	cr_assert(wire_move(&w, 1, 1 << 16) > 0, "%s: no alert", what);
+	wire_ready(&w);
 	n = session_fill(w.s[0], &w.err);
 	cr_assert(n == SOCK_FAILED && strstr(w.err.msg, "alert"), "%s: %ld %s", what, n, w.err.msg);
 }
@@ -411,9 +272,9 @@ Test(direct, records_that_are_none)
 
 	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		open_wire(TLS_DATAPLANE_GNUTLS, TLS_DATAPLANE_DIRECT, "TLS_AES_128_GCM_SHA256");
-		say(0, 10);
-		say(1, 10);
-		settle(1 << 20);
+		wire_say(&w, 0, 10);
+		wire_say(&w, 1, 10);
+		wire_settle(&w, 1 << 20);
 		cr_assert_eq(send(w.near[1], cases[i].bytes, 5, 0), 5);
 		refused(cases[i].what, cases[i].says);
 		close_wire();
@@ -439,8 +300,8 @@ Test(direct, plaintexts_that_are_none)
 	memset(big, 23, sizeof(big));
 	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		open_wire(TLS_DATAPLANE_GNUTLS, TLS_DATAPLANE_DIRECT, "TLS_AES_128_GCM_SHA256");
-		say(1, 10);
-		settle(1 << 20);
+		wire_say(&w, 1, 10);
+		wire_settle(&w, 1 << 20);
 		seal_raw(cases[i].inner, cases[i].n);
 		refused(cases[i].what, cases[i].says);
 		close_wire();
@@ -456,9 +317,9 @@ Test(direct, a_flood_of_key_updates_ends)
 	open_wire(TLS_DATAPLANE_GNUTLS, TLS_DATAPLANE_DIRECT, "TLS_AES_128_GCM_SHA256");
 	for (i = 0; i < 100 && n == SOCK_BLOCKED; i++) {
 		gnutls_session_key_update(w.s[0]->gs, 0);
-		flush(0);
-		move(0, 1 << 16);
-		ready();
+		wire_flush(&w, 0);
+		wire_move(&w, 0, 1 << 16);
+		wire_ready(&w);
 		n = session_fill(w.s[1], &w.err);
 	}
 	cr_assert_eq(n, SOCK_FAILED, "after %d", i);
@@ -472,9 +333,9 @@ EACH_PAIR(rekeys_by_itself)
 
 	open_wire(c->client, c->server, "TLS_AES_128_GCM_SHA256");
 	for (i = 0; i < 3; i++) {
-		say(0, 30000);
-		say(1, 30000);
-		settle(1 << 20);
+		wire_say(&w, 0, 30000);
+		wire_say(&w, 1, 30000);
+		wire_settle(&w, 1 << 20);
 		session_wear_out(w.s[0]);
 		session_wear_out(w.s[1]);
 	}
