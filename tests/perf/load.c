@@ -10,7 +10,7 @@
 #include "load.h"
 
 static const struct load_role *const roles[] = {
-	&load_sink, &load_source, &load_echo_server, &load_echo_client, &load_storm, &load_hold,
+	&load_sink, &load_source, &load_echo_server, &load_echo_client, &load_storm, &load_hold, &load_awake,
 };
 
 void die(const char *fmt, ...)
@@ -50,6 +50,7 @@ static void usage(FILE *out)
 	      "  --name NAME     what the certificate must be for (localhost)\n"
 	      "  --priority P    GnuTLS's priority string\n"
 	      "  --resume        connect-storm: with the last session's ticket\n"
+	      "  --bare          connect-storm: no byte, the end right after the handshake\n"
 	      "  --seconds S     answer once after S seconds and end\n"
 	      "\nWithout --seconds each line `mark` on standard input is answered by what\n"
 	      "happened since the last one; the end of standard input ends the process.\n", out);
@@ -73,13 +74,14 @@ static const struct load_role *find_role(const char *name)
 	return NULL;
 }
 
-static void parse(struct load_opts *o, int argc, char **argv)
+static void parse(struct load_opts *o, const struct load_role *role, int argc, char **argv)
 {
 	static const struct option table[] = {
 		{"listen", 1, NULL, 'l'}, {"connect", 1, NULL, 'c'}, {"conns", 1, NULL, 'n'},
 		{"window", 1, NULL, 'w'}, {"size", 1, NULL, 's'}, {"sources", 1, NULL, 'a'},
 		{"tls", 0, NULL, 't'}, {"ca", 1, NULL, 'C'}, {"name", 1, NULL, 'N'},
 		{"priority", 1, NULL, 'p'}, {"resume", 0, NULL, 'r'}, {"seconds", 1, NULL, 'S'},
+		{"bare", 0, NULL, 'b'},
 		{NULL, 0, NULL, 0},
 	};
 	int c, at;
@@ -97,13 +99,14 @@ static void parse(struct load_opts *o, int argc, char **argv)
 		case 'N': o->name = optarg; break;
 		case 'p': o->priority = optarg; break;
 		case 'r': o->resume = true; break;
+		case 'b': o->bare = true; break;
 		case 'S': o->seconds = strtod(optarg, NULL); break;
 		default: exit(2);
 		}
 	}
 	if (optind < argc)
 		die("what is \"%s\"?", argv[optind]);
-	if ((o->listen_port < 0) == (o->connect_port < 0))
+	if (!role->no_port && (o->listen_port < 0) == (o->connect_port < 0))
 		die("either --listen or --connect");
 }
 
@@ -135,7 +138,7 @@ int main(int argc, char **argv)
 		usage(stderr);
 		return 2;
 	}
-	parse(&o, argc - 1, argv + 1);
+	parse(&o, role, argc - 1, argv + 1);
 	signal(SIGPIPE, SIG_IGN);
 	raise_limit();
 	loop_run(role, &o);

@@ -19,7 +19,7 @@ struct load_opts {
 	int window; /* messages under way a connection */
 	size_t size_bytes; /* of a message */
 	int sources; /* how many addresses of 127.0.1.0/24 to connect from; 0: leave it to the system */
-	bool tls, resume;
+	bool tls, resume, bare;
 	const char *ca, *name, *priority;
 	double seconds; /* 0: until standard input ends */
 };
@@ -28,12 +28,14 @@ struct load_opts {
  * to command; "mark" asks for what happened since the last mark. */
 struct load_role {
 	const char *name, *help;
+	bool no_port; /* neither listens nor connects */
 	void (*start)(const struct load_opts *o);
 	void (*command)(const char *line);
 	void (*tick)(void); /* every 0.1 s; may be NULL */
 };
 
-extern const struct load_role load_sink, load_source, load_echo_server, load_echo_client, load_storm, load_hold;
+extern const struct load_role load_sink, load_source, load_echo_server, load_echo_client, load_storm, load_hold,
+	load_awake;
 
 _Noreturn void die(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void *must_alloc(size_t n, size_t size);
@@ -95,7 +97,7 @@ struct client {
 	gnutls_session_t session; /* NULL: plain */
 	gnutls_datum_t ticket; /* of the last session, where resumption is asked for */
 	bool resumed;
-	void (*settled)(struct client *c); /* the byte came back */
+	void (*settled)(struct client *c); /* the byte came back; --bare: the handshake is done */
 	void (*ended)(struct client *c, const char *error); /* NULL: cleanly. The state is IDLE */
 };
 

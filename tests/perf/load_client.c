@@ -96,6 +96,13 @@ static void keep_ticket(struct client *c)
 	c->ticket = fresh;
 }
 
+static void step_open(struct client *c)
+{
+	c->state = CLIENT_OPEN;
+	loop_watch(&c->watch, EPOLLIN);
+	c->settled(c);
+}
+
 static void step_answer(struct client *c)
 {
 	char answer;
@@ -107,9 +114,7 @@ static void step_answer(struct client *c)
 		client_fail(c, rc == 0 ? "ended before the answer" : gnutls_strerror((int)rc));
 	} else {
 		keep_ticket(c);
-		c->state = CLIENT_OPEN;
-		loop_watch(&c->watch, EPOLLIN);
-		c->settled(c);
+		step_open(c);
 	}
 }
 
@@ -127,6 +132,17 @@ static void step_ask(struct client *c)
 	}
 }
 
+/* The connection is there: a byte is asked for, or nothing at all. */
+static void step_ready(struct client *c)
+{
+	if (opts->bare) {
+		step_open(c);
+		return;
+	}
+	c->state = CLIENT_ASK;
+	step_ask(c);
+}
+
 static void step_handshake(struct client *c)
 {
 	int rc;
@@ -140,8 +156,7 @@ static void step_handshake(struct client *c)
 		client_wait(c);
 	} else {
 		c->resumed = gnutls_session_is_resumed(c->session);
-		c->state = CLIENT_ASK;
-		step_ask(c);
+		step_ready(c);
 	}
 }
 
@@ -155,8 +170,7 @@ static void step_connect(struct client *c)
 		c->state = CLIENT_HANDSHAKE;
 		step_handshake(c);
 	} else {
-		c->state = CLIENT_ASK;
-		step_ask(c);
+		step_ready(c);
 	}
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The four measurements: what runs where, over which window, divided by what.
+"""The five measurements: what runs where, over which window, divided by what.
 
 Each function takes a contender, a Stage and the values of its cell and returns
 a dict of figures. A window begins and ends with `mark`, which makes the load
@@ -107,6 +107,56 @@ def connections(c, stage, seconds, cert, kind):
         raise Failed(f"only {counted} of {done} connections were {kind}")
     wall = got[0]["seconds"]
     return {"conns_s": counted / wall, "cpu_us": cpu / done * 1e6, "busy": cpu / wall}
+
+
+# --- storm ------------------------------------------------------------------------------
+
+# Who is kept off what: see docs/performance.md. The first one is what is measured unless told.
+STORM_SETUPS = ("apart", "idle", "niced", "free")
+
+
+def storm_cells(_quick):
+    return [(threads, setup) for setup in STORM_SETUPS for threads in (1, 2)]
+
+
+def storm_places(setup):
+    """How the server, the storm and all the rest are started: arguments of Stage.placed."""
+    cpus = sorted(os.sched_getaffinity(0))
+    half = len(cpus) // 2
+    if setup != "apart":
+        return {}, {"weak": {"idle": "idle", "niced": "nice", "free": None}[setup]}, {}
+    if not half:
+        raise Failed("the server needs a processor of its own (or another --setup)")
+    return {"cpus": cpus[:half]}, {"cpus": cpus[half:], "weak": "idle"}, {"cpus": cpus[half:]}
+
+
+def storm(c, stage, seconds, threads, setup):
+    """One echo stream, first alone and then beside full RSA handshakes with the same server."""
+    at_server, at_storm, at_rest = storm_places(setup)
+    for cpu in sorted(os.sched_getaffinity(0)):
+        with stage.placed(cpus={cpu}, weak="idle"):
+            stage.load("awake")
+    with stage.placed(**at_rest):
+        backend = stage.load("echo-server", listen=0)
+    with stage.placed(**at_server):
+        server, port = c.server(stage, backend.port, cert="rsa", threads=threads)
+    with stage.placed(**at_rest):
+        _, entry = c.client(stage, port, cert="rsa", threads=threads)
+        stream = stage.load("echo-client", connect=entry, size=1024)
+    (quiet,), _ = window(seconds, [stream], [server])
+    with stage.placed(**at_storm):
+        load = stage.load("connect-storm", connect=port, conns=STORM_PLACES, sources=SOURCES, bare=True,
+                          **tls_options(c, stage, "rsa"))
+    (loud, got), cpu = window(seconds, [stream, load], [server])
+    if got["failed"] or not got["full"] or got["resumed"]:
+        raise Failed(f"the storm: {got['full']} full handshakes, {got['resumed']} resumed, {got['failed']} failed {got['error']}")
+    if not quiet["round_trips"] or not loud["round_trips"]:
+        raise Failed(f"{quiet['round_trips']} round trips without the storm, {loud['round_trips']} in it")
+    figures = {f"{when}_{q}_us": answer[f"{q}_ns"] / 1e3
+               for when, answer in (("quiet", quiet), ("storm", loud)) for q in ("p50", "p99", "max")}
+    return {**figures, "ratio": loud["p99_ns"] / quiet["p99_ns"], "handshakes_s": got["full"] / got["seconds"],
+            "quiet_trips_s": quiet["round_trips"] / quiet["seconds"], "storm_trips_s": loud["round_trips"] / loud["seconds"],
+            "busy": cpu / got["seconds"]}
 
 
 # --- idle ---------------------------------------------------------------------------------

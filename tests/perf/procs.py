@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Processes that are started, watched and ended here, and by nobody else."""
+import contextlib
 import json
 import os
 import resource
@@ -76,11 +77,11 @@ def listening(port):
 class Proc:
     """A child process; standard error goes to a file so that a failure can be told."""
 
-    def __init__(self, argv, work, **pipes):
+    def __init__(self, argv, work, **popen):
         self.name = os.path.basename(argv[0])
         self.err = open(os.path.join(work, f"{self.name}.{time.monotonic_ns()}.err"), "w+")
-        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, **pipes}
-        self.popen = subprocess.Popen(argv, stderr=self.err, **pipes)
+        popen = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, **popen}
+        self.popen = subprocess.Popen(argv, stderr=self.err, **popen)
 
     def errors(self):
         with open(self.err.name) as f:
@@ -135,11 +136,11 @@ class Load(Proc):
     """The load generator in one of its roles: a command on its standard input, a line of JSON back."""
     binary = None
 
-    def __init__(self, work, role, **options):
+    def __init__(self, work, role, place=None, **options):
         argv = [Load.binary, role]
         for key, value in options.items():
             argv += [f"--{key}"] if value is True else [f"--{key}", str(value)]
-        super().__init__(argv, work, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        super().__init__(argv, work, stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=place)
         self.name = f"load {role}"
         self.rest = b""
         self.port = None
@@ -180,7 +181,7 @@ class Stage:
     """What one measurement has running; all of it ends with the `with` block, the last one first."""
 
     def __init__(self, work):
-        self.work, self.procs = work, []
+        self.work, self.procs, self.place = work, [], None
 
     def __enter__(self):
         return self
@@ -190,14 +191,30 @@ class Stage:
             for p in reversed(self.procs):
                 p.stop()
 
+    @contextlib.contextmanager
+    def placed(self, cpus=None, weak=None):
+        """What is started in the block runs on these processors alone, and weakly: "nice" (19), or "idle" (SCHED_IDLE)."""
+        def place():
+            if cpus:
+                os.sched_setaffinity(0, cpus)
+            if weak == "nice":
+                os.nice(19)
+            elif weak == "idle":
+                os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+        self.place = place
+        try:
+            yield
+        finally:
+            self.place = None
+
     def load(self, role, **options):
-        p = self.keep(Load, self.work, role, **options)
+        p = self.keep(Load, self.work, role, place=self.place, **options)
         if "listen" in options:
             p.port = p.answer(10)["listening"]
         return p
 
     def run(self, argv, port):
-        p = self.keep(Proc, argv, self.work)
+        p = self.keep(Proc, argv, self.work, preexec_fn=self.place)
         p.wait_port(port)
         return p
 
