@@ -145,6 +145,8 @@ void direct_wipe_half(struct direct_half *h)
 
 int direct_fail(struct session *s, int code, struct err *e)
 {
+	bool told;
+
 	if (s->sock->error)
 		err_sys(e, ERR_IO, s->sock->error, "the TLS connection broke");
 	else
@@ -155,8 +157,9 @@ int direct_fail(struct session *s, int code, struct err *e)
 			err_set(e, ERR_IO, "truncated: the peer closed inside a record");
 		return SOCK_FAILED;
 	}
+	told = s->failed; /* by an alert, and nothing goes behind that */
 	s->failed = true;
-	if (code != GNUTLS_E_FATAL_ALERT_RECEIVED && !s->sock->error && !s->closed) {
+	if (!told && code != GNUTLS_E_FATAL_ALERT_RECEIVED && !s->sock->error && !s->closed) {
 		direct_give(s, false);
 		gnutls_alert_send_appropriate(s->gs, code);
 		direct_take(s, false);

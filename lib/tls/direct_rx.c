@@ -166,9 +166,9 @@ static int hand_over(struct session *s)
 	r = direct_take(s, true);
 	if (r == 0)
 		r = direct_take(s, false);
-	/* its key changed, so it was a KeyUpdate; after our close_notify nothing is
-	 * sent any more, and no key is needed */
-	if (r == 0 && d->asked && d->rx.records == 0 && !s->closed)
+	/* its key changed, so it was a KeyUpdate; after our close_notify or alert
+	 * nothing is sent any more, and no key is needed */
+	if (r == 0 && d->asked && d->rx.records == 0 && !s->closed && !s->failed)
 		r = direct_key_update(s, false);
 	if (d->rx.records == 0)
 		d->asked = false;

@@ -164,6 +164,7 @@ static void direct_abort(struct session *s)
 {
 	direct_give(s, false);
 	gnutls_alert_send(s->gs, GNUTLS_AL_FATAL, GNUTLS_A_INTERNAL_ERROR);
+	direct_take(s, false); /* its number is used up */
 }
 
 static void direct_wear_out(struct session *s)
