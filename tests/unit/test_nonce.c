@@ -13,80 +13,11 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "lib/tls/tls_int.h"
 #include "lib/tls/aead.h"
+#include "lib/tls/tls_int.h"
+#include "tests/unit/seals.h"
 #include "tests/unit/tap.h"
 #include "tests/unit/wire.h"
-
-/* --- every call of aead_seal ----------------------------------------------------------- */
-
-#define AEADS_MAX 4096
-
-static struct {
-	bool on;
-	struct tap_book book;
-	struct {
-		const struct aead *a;
-		uint8_t key[AEAD_KEY_MAX];
-		unsigned size;
-	} aeads[AEADS_MAX];
-	size_t n_aeads;
-	size_t calls, reused;
-} seals;
-
-#ifdef TK_LD_WRAP /* the linker gives us the calls of the library */
-struct aead *__real_aead_new(gnutls_cipher_algorithm_t cipher, const gnutls_datum_t *key, struct err *e);
-struct aead *__wrap_aead_new(gnutls_cipher_algorithm_t cipher, const gnutls_datum_t *key, struct err *e);
-int __real_aead_seal(struct aead *a, const uint8_t *nonce, const void *aad, size_t aad_size, uint8_t *data, size_t n);
-int __wrap_aead_seal(struct aead *a, const uint8_t *nonce, const void *aad, size_t aad_size, uint8_t *data, size_t n);
-
-struct aead *__wrap_aead_new(gnutls_cipher_algorithm_t cipher, const gnutls_datum_t *key, struct err *e)
-{
-	struct aead *a = __real_aead_new(cipher, key, e);
-
-	if (a && seals.on) {
-		cr_assert(seals.n_aeads < AEADS_MAX);
-		seals.aeads[seals.n_aeads].a = a;
-		seals.aeads[seals.n_aeads].size = key->size;
-		memcpy(seals.aeads[seals.n_aeads++].key, key->data, key->size);
-	}
-	return a;
-}
-
-static gnutls_datum_t key_of(const struct aead *a)
-{
-	size_t i;
-
-	for (i = seals.n_aeads; i-- > 0;) /* an address may have been another one's before */
-		if (seals.aeads[i].a == a)
-			return (gnutls_datum_t){ seals.aeads[i].key, seals.aeads[i].size };
-	cr_assert(0, "an aead that nobody made");
-	return (gnutls_datum_t){ NULL, 0 };
-}
-
-int __wrap_aead_seal(struct aead *a, const uint8_t *nonce, const void *aad, size_t aad_size, uint8_t *data, size_t n)
-{
-	int r = __real_aead_seal(a, nonce, aad, aad_size, data, n);
-	gnutls_datum_t key;
-
-	if (r == 0 && seals.on) {
-		key = key_of(a);
-		seals.calls++;
-		seals.reused += tap_book_add(&seals.book, &key, nonce, aad, data, n + AEAD_TAG_SIZE) < 0;
-	}
-	return r;
-}
-#define WRAPPED 1
-#else
-#define WRAPPED 0
-#endif
-
-static void start_noting(void)
-{
-	tap_book_free(&seals.book);
-	seals.calls = seals.reused = seals.n_aeads = 0;
-	seals.on = true;
-}
 
 /* --- a connection with a listener -------------------------------------------------------- */
 
@@ -140,7 +71,7 @@ static void open_tapped(const struct planes *p, const struct suite *suite)
 {
 	int i;
 
-	start_noting();
+	seals_start();
 	tap_init(&tap, suite->cipher, suite->hash);
 	w.tap = on_bytes;
 	w.tap_arg = &tap;
@@ -157,7 +88,7 @@ static void close_tapped(void)
 {
 	wire_close(&w);
 	tap_free(&tap);
-	tap_book_free(&seals.book);
+	seals_stop();
 }
 
 /* --- what happens on it -------------------------------------------------------------------- */
@@ -300,7 +231,7 @@ static void check_seals(enum ending how, struct totals *sum)
 			handed += r->epoch > 0 && r->type != 23 && w.s[1 - i]->direct;
 		}
 	cr_assert_eq(seals.book.n, sealed, "sealed, and not on the wire");
-	if (!WRAPPED)
+	if (!seals.wrapped)
 		return;
 	cr_assert_eq(seals.reused, 0);
 	cr_assert(seals.calls >= sent && seals.calls <= sent + handed, "%zu calls, %zu sent, %zu handed over", seals.calls, sent,
@@ -364,7 +295,7 @@ ParameterizedTest(struct planes *p, nonce, counted_on_the_wire)
 	cr_assert_eq(sum.seen.tickets, 2 * CONNECTIONS);
 	cr_assert(sum.seen.key_updates > 5 * CONNECTIONS, "%zu", sum.seen.key_updates);
 	cr_assert(sum.seen.alerts > CONNECTIONS / 2, "%zu", sum.seen.alerts);
-	cr_assert(!WRAPPED || sum.resealed > 2 * CONNECTIONS, "%zu", sum.resealed);
+	cr_assert(!seals.wrapped || sum.resealed > 2 * CONNECTIONS, "%zu", sum.resealed);
 }
 
 /* One that gave up goes on reading, and what it reads may ask for an answer. */
@@ -502,9 +433,9 @@ Test(nonce, the_count_of_seals_finds_a_reuse)
 	struct aead *a;
 	struct err e;
 
-	if (!WRAPPED)
+	if (!seals.wrapped)
 		cr_skip_test("the linker does not know --wrap");
-	start_noting();
+	seals_start();
 	cr_assert(a = aead_new(GNUTLS_CIPHER_AES_128_GCM, &key, &e));
 	cr_assert_eq(aead_seal(a, nonce, header, sizeof(header), data, 8), 0);
 	memcpy(data, "one text", 8);
@@ -514,5 +445,5 @@ Test(nonce, the_count_of_seals_finds_a_reuse)
 	cr_assert_eq(aead_seal(a, nonce, header, sizeof(header), data, 8), 0);
 	cr_assert(seals.calls == 3 && seals.reused == 1);
 	aead_free(a);
-	tap_book_free(&seals.book);
+	seals_stop();
 }

@@ -94,9 +94,9 @@ void wire_close(struct wire *w)
 
 void wire_say(struct wire *w, int side, size_t n)
 {
-	struct iovec iov[16];
+	struct iovec iov[64]; /* as many as a relay */
 	size_t total, done = 0, k;
-	int runs = session_reserve(w->s[side], iov, 16, &total), i;
+	int runs = session_reserve(w->s[side], iov, 64, &total), i;
 
 	cr_assert(runs >= 0);
 	if (!runs)
