@@ -44,7 +44,10 @@ struct direct {
 	size_t opened;
 	unsigned n_open;
 	size_t control; /* the first record behind `opened` is not application data: its inner length with the type byte, else 0 */
-	size_t slot_size; /* plaintext a slot */
+	size_t slot_max; /* plaintext a slot: as much as the peer takes in a record */
+	size_t slot_size; /* in what is reserved now */
+	size_t early; /* bytes sent since the last pause */
+	uint64_t reserved_ns, sent_ns; /* room was asked for, bytes were sent: when last */
 	bool cut; /* the end came inside a record */
 	bool asked; /* the peer may have asked for a KeyUpdate of ours */
 	unsigned empty;

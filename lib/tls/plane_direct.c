@@ -11,17 +11,43 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/clock.h"
 #include "lib/tls/direct.h"
 
 #define HEADER        DIRECT_HEADER
 #define SLOT_OVERHEAD (HEADER + 1 + AEAD_TAG_SIZE) /* header, inner type, tag */
-#define SLOTS_MAX     8
+#define BUFFER_MIN    (32 * 1024) /* room for one slot */
+#define BUFFER_MAX    (512 * 1024)
 #define GAP           2048 /* in front of the first slot, for what GnuTLS has to say before it */
+/* The first records after a pause are small: a record is opened when all of it
+ * is there, and TCP may have become slow meanwhile (RFC 5681, 4.1). */
+#define EARLY_SLOT    4096
+#define EARLY_BYTES   (64 * 1024)
+#define PAUSE_NS      NS_PER_S
 #define REKEY_RECORDS (1ULL << 23) /* half of what AES-GCM allows (RFC 8446, 5.5) */
 
 static size_t slot_at(size_t i, size_t slot_size)
 {
 	return GAP + i * (slot_size + SLOT_OVERHEAD) + HEADER;
+}
+
+/* How large the records of this batch may be, and how many of them a buffer of
+ * out_size has room for. */
+static size_t choose_slots(struct session *s)
+{
+	struct direct *d = s->direct;
+	size_t slots;
+	bool early;
+
+	d->reserved_ns = clock_mono_ns();
+	if (d->reserved_ns - d->sent_ns > PAUSE_NS)
+		d->early = 0;
+	early = d->early < EARLY_BYTES && d->slot_max > EARLY_SLOT;
+	d->slot_size = early ? EARLY_SLOT : d->slot_max;
+	if (s->out_size < BUFFER_MIN)
+		s->out_size = BUFFER_MIN;
+	slots = (s->out_size - GAP) / (d->slot_size + SLOT_OVERHEAD);
+	return early && slots > EARLY_BYTES / EARLY_SLOT ? EARLY_BYTES / EARLY_SLOT : slots;
 }
 
 static int direct_reserve(struct session *s, struct iovec *iov, int max, size_t *total)
@@ -31,9 +57,7 @@ static int direct_reserve(struct session *s, struct iovec *iov, int max, size_t 
 
 	if (buf_len(&s->out))
 		return 0;
-	if (s->out_size < d->slot_size)
-		s->out_size = d->slot_size;
-	slots = s->out_size / d->slot_size;
+	slots = choose_slots(s);
 	if (slots > (size_t)max)
 		slots = (size_t)max;
 	if (buf_reserve(s->pool, &s->out, GAP + slots * (d->slot_size + SLOT_OVERHEAD)) < 0)
@@ -141,7 +165,9 @@ static int direct_commit(struct session *s, size_t n, bool full, struct err *e)
 		return 0;
 	}
 	r = seal_slots(s, n);
-	if (full && s->out_size < SLOTS_MAX * d->slot_size)
+	d->early += n;
+	d->sent_ns = d->reserved_ns;
+	if (full && s->out_size < BUFFER_MAX)
 		s->out_size *= 2;
 	else if (n < s->out_size / 4)
 		s->out_size /= 2;
@@ -204,7 +230,7 @@ int plane_direct_start(struct session *s)
 		return -1;
 	s->direct = d;
 	d->cipher = gnutls_cipher_get(s->gs);
-	d->slot_size = max < DIRECT_PLAIN_MAX ? max : DIRECT_PLAIN_MAX;
+	d->slot_max = max < DIRECT_PLAIN_MAX ? max : DIRECT_PLAIN_MAX;
 	d->opened = s->in.start;
 	if (direct_take(s, true) < 0 || direct_take(s, false) < 0) {
 		direct_release(s);

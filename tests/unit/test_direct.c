@@ -14,7 +14,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "lib/base/clock.h"
 #include "lib/tls/tls_int.h"
+#include "tests/unit/fake_clock.h"
 #include "tests/unit/wire.h"
 
 static struct wire w;
@@ -136,6 +138,89 @@ EACH_PAIR(record_size_limit)
 	wire_settle(&w, 1 << 20);
 	close_wire();
 	receive_limit = 0;
+}
+
+/* --- how large the records are ------------------------------------------------------------ */
+
+#define SIZES_MAX 1000
+
+static struct {
+	size_t plain[SIZES_MAX], n; /* of what the server sent, each without header, type and tag */
+	unsigned char header[5];
+	size_t have, left;
+} sizes;
+
+static void note_sizes(void *arg, int side, const unsigned char *bytes, size_t n)
+{
+	size_t k;
+
+	(void)arg;
+	for (; side == 1 && n; bytes += k, n -= k) {
+		k = sizes.left < n ? sizes.left : n;
+		sizes.left -= k;
+		if (k)
+			continue;
+		k = 1;
+		sizes.header[sizes.have++] = *bytes;
+		if (sizes.have < sizeof(sizes.header))
+			continue;
+		sizes.have = 0;
+		sizes.left = (size_t)sizes.header[3] << 8 | sizes.header[4];
+		cr_assert(sizes.n < SIZES_MAX);
+		sizes.plain[sizes.n++] = sizes.left - 17;
+	}
+}
+
+/* The server sends n bytes, as much at a time as there is room for. Returns how
+ * many bytes went in records of 4 KiB at most, before the first larger one. */
+static size_t early_bytes(uint64_t n)
+{
+	uint64_t end = w.sent[1] + n;
+	size_t i, early = 0;
+
+	sizes.n = 0;
+	while (w.sent[1] < end) {
+		wire_say(&w, 1, end - w.sent[1]);
+		wire_settle(&w, 1 << 20);
+	}
+	for (i = 0; i < sizes.n && sizes.plain[i] <= 4096; i++)
+		early += sizes.plain[i];
+	return early;
+}
+
+static bool has_record_of(size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < sizes.n; i++)
+		if (sizes.plain[i] == n)
+			return true;
+	return false;
+}
+
+/* Behind a pause the first 64 KiB go in small records, and then in full ones. */
+Test(direct, small_records_behind_a_pause)
+{
+	size_t early;
+
+	if (!fake_clock.wrapped)
+		cr_skip_test("the linker does not know --wrap");
+	fake_clock.mono_ns = 5 * NS_PER_S;
+	w.tap = note_sizes;
+	open_wire(TLS_DATAPLANE_GNUTLS, TLS_DATAPLANE_DIRECT, "TLS_AES_128_GCM_SHA256");
+	wire_say(&w, 1, 1); /* with the tickets */
+	wire_settle(&w, 1 << 20);
+	early = early_bytes(500000);
+	cr_assert(early >= 65535 && early < 2 * 65536, "%zu", early);
+	cr_assert(has_record_of(16384));
+	cr_assert_eq(early_bytes(500000), 0, "no pause, and small records");
+	fake_clock.mono_ns += NS_PER_S - 1;
+	cr_assert_eq(early_bytes(50000), 0);
+	fake_clock.mono_ns += NS_PER_S + 1;
+	early = early_bytes(500000);
+	cr_assert(early >= 65536 && early < 2 * 65536, "%zu", early);
+	cr_assert(has_record_of(16384));
+	close_wire();
 }
 
 /* A KeyUpdate that asks for one, after our close_notify: nothing can be answered,
