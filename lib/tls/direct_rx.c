@@ -80,7 +80,7 @@ static void open_batch(struct session *s)
 	long n;
 	int r;
 
-	while (!d->control && !s->fault && d->n_open < OPEN_MAX) {
+	while (s->in.data && !d->control && !s->fault && d->n_open < OPEN_MAX) {
 		p = s->in.data + d->opened;
 		r = check_header(p, s->in.end - d->opened);
 		if (r == 0)
