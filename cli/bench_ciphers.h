@@ -54,6 +54,9 @@ int bench_ciphers_advise(struct doc *d);
 /* Acceleration off (bench_ciphers_accel.c): the libraries look at their switches when
  * they are loaded, so it takes a process that was started with them. */
 bool bench_ciphers_accel_is_off(void);
+/* What GnuTLS uses of this machine's processor, in words, into d->host. -1: no
+ * memory. */
+int bench_ciphers_accel_note(struct doc *d);
 /* Runs this program again with acceleration off and the same arguments, but for
  * --accel and output; adds its rows to d. */
 int bench_ciphers_accel_run(struct doc *d, const struct ciphers_options *o, const struct opt_list *names, struct err *e);

@@ -23,6 +23,34 @@ bool bench_ciphers_accel_is_off(void)
 	return v != NULL && strcmp(v, GNUTLS_OFF) == 0;
 }
 
+/* What GnuTLS has code for (3.7.9 to 3.8) and this processor has too. The library
+ * itself does not tell. */
+int bench_ciphers_accel_note(struct doc *d)
+{
+	static const char *const used[] = { "aes", "pclmulqdq", "ssse3", "avx", "sha_ni", "pmull", "sha1", "sha2", NULL };
+	const char *f = d->host->features, *v = getenv(GNUTLS_SWITCH);
+	char text[128] = "", words[256];
+	size_t n;
+
+	if (v != NULL) {
+		snprintf(text, sizeof(text), "%s" GNUTLS_SWITCH "=%.40s%s", strcmp(v, GNUTLS_OFF) == 0 ? "off (" : "", v,
+			strcmp(v, GNUTLS_OFF) == 0 ? ")" : "");
+		return doc_set(&d->host->acceleration, text);
+	}
+	if (f == NULL)
+		return 0;
+	snprintf(words, sizeof(words), " %s ", f);
+	for (const char *const *u = used; *u != NULL; u++) {
+		char word[32];
+
+		snprintf(word, sizeof(word), " %s ", *u);
+		n = strlen(text);
+		if (strstr(words, word) != NULL)
+			snprintf(text + n, sizeof(text) - n, "%s%s", n ? " " : "", *u);
+	}
+	return doc_set(&d->host->acceleration, text[0] ? text : "none");
+}
+
 /* --- the other process ------------------------------------------------------------- */
 
 #define ARGS_MAX 200

@@ -163,6 +163,8 @@ void benchopt_plan(const struct benchopt *v, unsigned n_rows, double quick_s, st
 	p->samples = v->quick ? QUICK_SAMPLES : (unsigned)v->samples;
 	p->sample_s = (double)v->time_ms / 1000;
 	p->warmup_s = WARMUP_S;
+	if (v->quick)
+		p->limit_s = quick_s;
 	if (v->quick && n_rows > 0)
 		p->sample_s = p->warmup_s = quick_s / OVERHEAD / n_rows / QUICK_TURNS;
 	fprintf(stderr, "tlskit: %u row%s, about %s%s\n", n_rows, n_rows == 1 ? "" : "s",

@@ -40,6 +40,7 @@ struct runner {
 	struct doc *d;
 	double planned_s; /* of the whole plan, what is over */
 	uint64_t told_ns; /* when progress was last told; 0: never */
+	uint64_t start_ns;
 	unsigned throttle_bits; /* all that was seen */
 	bool throttle_known;
 };
@@ -67,6 +68,12 @@ static uint64_t to_ns(double s)
 static bool stopped(const struct runner *run)
 {
 	return run->p->stop && atomic_load(run->p->stop);
+}
+
+/* Each row has its turn in the first round, however late it is. */
+static bool late(const struct runner *run, unsigned round)
+{
+	return round > 0 && run->p->limit_s > 0 && bench_source.wall_ns() - run->start_ns > to_ns(run->p->limit_s);
 }
 
 /* --- progress ------------------------------------------------------------------- */
@@ -262,7 +269,7 @@ static void run_round(struct runner *run, unsigned round)
 {
 	unsigned start = (unsigned)((uint64_t)round * run->n / run->p->samples), i;
 
-	for (i = 0; i < run->n && !stopped(run); i++)
+	for (i = 0; i < run->n && !stopped(run) && !late(run, round); i++)
 		take_turn(run, (start + (round % 2 ? run->n - i : i)) % run->n);
 }
 
@@ -293,7 +300,7 @@ static void finish_row(struct runner *run, unsigned i)
 
 	if (r->status != ROW_OK)
 		return;
-	if (r->n_samples < run->p->samples)
+	if (r->n_samples < run->p->samples && stopped(run))
 		run->d->interrupted = true;
 	if (r->n_samples == 0) {
 		row_fail(r, ROW_SKIPPED, "interrupted");
@@ -351,7 +358,6 @@ static void prepare(struct runner *run)
 int bench_run(struct bench_case *cases, unsigned n, const struct bench_plan *p, struct doc *d, struct err *e)
 {
 	struct runner run = { .cases = cases, .n = n, .p = p, .d = d };
-	uint64_t start_ns = bench_source.wall_ns();
 	unsigned i;
 
 	if (take_rows(cases, n, d) < 0)
@@ -359,6 +365,7 @@ int bench_run(struct bench_case *cases, unsigned n, const struct bench_plan *p, 
 	run.courses = calloc(n + 1, sizeof(*run.courses));
 	if (!run.courses)
 		return err_set(e, ERR_RUNTIME, "no memory");
+	run.start_ns = bench_source.wall_ns();
 	prepare(&run);
 	for (i = 0; i < p->samples && !stopped(&run); i++)
 		run_round(&run, i);
@@ -366,6 +373,6 @@ int bench_run(struct bench_case *cases, unsigned n, const struct bench_plan *p, 
 		finish_row(&run, i);
 	finish_host(&run, d->host);
 	free(run.courses);
-	d->duration_s = (double)(bench_source.wall_ns() - start_ns) / NS_PER_S;
+	d->duration_s = (double)(bench_source.wall_ns() - run.start_ns) / NS_PER_S;
 	return 0;
 }

@@ -41,6 +41,8 @@ struct bench_plan {
 	unsigned samples; /* a row, at least 1 */
 	double sample_s; /* aimed at, a sample; one iteration that takes longer is one */
 	double warmup_s; /* of each row, once; calibration is part of it */
+	double limit_s; /* from the second round on no turn starts later than this: a row keeps
+			 * the samples that it has (ROW_FEW); 0: none */
 	const atomic_bool *stop; /* set by Ctrl-C: what is finished stays; NULL: none. Seen
 				  * between samples, and every 0.1 s of a warm-up */
 	/* Progress, on the caller's thread and at most four times a second; NULL: none.

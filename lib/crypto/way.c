@@ -140,6 +140,19 @@ static bool is_there(const struct crypto_table *t, const struct crypto_way *w)
 	return false;
 }
 
+/* TLS has suites with it (the registry of RFC 8447): others are no records. */
+static bool tls_has(const char *aead)
+{
+	static const char *const names[] = { "AES-128-GCM", "AES-256-GCM", "CHACHA20-POLY1305", "AES-128-CCM", "AES-256-CCM",
+		"AES-128-CCM-8", "AES-256-CCM-8", "CAMELLIA-128-GCM", "CAMELLIA-256-GCM" };
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(names[i], aead))
+			return true;
+	return false;
+}
+
 static int grow(struct crypto_table *t)
 {
 	size_t room = t->room ? 2 * t->room : 64;
@@ -161,7 +174,7 @@ void way_add(struct crypto_table *t, const struct crypto_way *w)
 {
 	struct crypto_way *mine;
 
-	if (!works(w) || is_there(t, w) || (t->count == t->room && grow(t) < 0)) {
+	if (!works(w) || (w->kind == CRYPTO_RECORD && !tls_has(w->name)) || is_there(t, w) || (t->count == t->room && grow(t) < 0)) {
 		if (w->name_made)
 			free((void *)w->name);
 		return;

@@ -160,12 +160,11 @@ static void libraries(struct list *l, const struct doc *d)
 static void samples(struct list *l, const struct doc *d)
 {
 	bool timed = isfinite(d->sample_s);
-	char s[REPORT_NUMBER_SIZE];
 
 	if (d->n_samples == 0)
 		return;
 	if (timed)
-		part(l, "%u a row, %s s each", d->n_samples, report_number(d->sample_s, s));
+		part(l, "%u a row, %.3g s each", d->n_samples, d->sample_s);
 	else
 		part(l, "%u a row", d->n_samples);
 	part(l, "shown as their median");

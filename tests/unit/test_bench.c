@@ -423,3 +423,28 @@ Test(bench, progress_of_a_long_warm_up)
 	fake_expect_near(told_s[1], 0.3);
 	fake_expect_near(told_s[2], 0.55 + 0.04);
 }
+
+/* --- a limit ----------------------------------------------------------------------- */
+
+/* The first round takes 2 * (63 + 30) ms, a turn after it 3 + 30: one of them starts
+ * in time. */
+Test(bench, no_turn_starts_later_than_the_limit)
+{
+	fake_add("a");
+	fake_add("b");
+	fake.plan.limit_s = 0.2;
+	fake_run();
+	fake_expect_row(0, ROW_OK, NULL, 2, ROW_FEW);
+	fake_expect_row(1, ROW_OK, NULL, 1, ROW_FEW);
+	cr_expect_not(fake.doc->interrupted);
+}
+
+Test(bench, each_row_has_a_sample_whatever_the_limit)
+{
+	fake_add("a");
+	fake_add("b");
+	fake.plan.limit_s = 0.001;
+	fake_run();
+	fake_expect_row(0, ROW_OK, NULL, 1, ROW_FEW);
+	fake_expect_row(1, ROW_OK, NULL, 1, ROW_FEW);
+}
