@@ -25,7 +25,7 @@ struct host {
 	char *virtualization; /* as systemd-detect-virt calls them: "kvm", "docker", both: "docker on kvm"; "none" */
 	double temp_before_c, temp_after_c; /* hottest processor zone around the whole run */
 	char *throttled; /* what throttling was seen before or during the run, in words: "under-voltage, capped"; "no" */
-	char *acceleration; /* what GnuTLS uses here: "aes-ni pclmul avx sha"; "off"; NULL from host_read, for the command to fill in */
+	char *acceleration; /* what GnuTLS uses here: "aes-ni pclmul avx sha"; "off"; the command fills it in */
 };
 
 /* Reads them all below `root` ("" for the system itself; a folder that holds

@@ -57,7 +57,8 @@ static const char css[] =
 	".tlskit .c2{fill:#2bbd93;stroke:#2bbd93}.tlskit .c3{fill:#e391c0;stroke:#e391c0}\n"
 	".tlskit .c4{fill:#9bd3f5;stroke:#9bd3f5}.tlskit .c5{fill:#f08042;stroke:#f08042}"
 	".tlskit .c6{fill:#ab93dd;stroke:#ab93dd}.tlskit .c7,.tlskit .grey{fill:#9aa4af;stroke:#9aa4af}\n"
-	".tlskit path.dot,.tlskit circle.dot{stroke:#0d1117}.tlskit circle.hollow{fill:#0d1117}.tlskit .light{fill-opacity:.42}\n"
+	".tlskit path.dot,.tlskit circle.dot{stroke:#0d1117}.tlskit circle.hollow{fill:#0d1117}"
+	".tlskit .light{fill-opacity:.42}\n"
 	"}\n";
 
 static const char hatch[] =
@@ -229,7 +230,8 @@ static void body(struct svg *s, const struct doc *d)
 static void whole(FILE *out, const struct doc *d, const char *text, double height)
 {
 	fprintf(out,
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"tlskit\" role=\"img\" aria-labelledby=\"tlskit-title tlskit-desc\" "
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"tlskit\" role=\"img\" "
+		"aria-labelledby=\"tlskit-title tlskit-desc\" "
 		"width=\"%d\" height=\"%.0f\" viewBox=\"0 0 %d %.0f\">\n",
 		SVG_WIDTH, ceil(height), SVG_WIDTH, ceil(height));
 	fputs("<title id=\"tlskit-title\">", out);
@@ -245,8 +247,8 @@ static void whole(FILE *out, const struct doc *d, const char *text, double heigh
 		fputc(' ', out);
 		svg_escape(out, d->libraries[i].version);
 	}
-	fprintf(out, "</desc>\n<style>\n%s</style>\n%s<rect class=\"ground\" width=\"100%%\" height=\"100%%\"/>\n%s</svg>\n", css,
-		hatch, text);
+	fprintf(out, "</desc>\n<style>\n%s</style>\n%s<rect class=\"ground\" width=\"100%%\" height=\"100%%\"/>\n%s</svg>\n",
+		css, hatch, text);
 }
 
 int report_svg(FILE *out, const struct doc *d, const struct report_style *style, struct err *e)

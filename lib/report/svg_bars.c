@@ -146,7 +146,8 @@ static void bar(struct svg *s, const struct svg_panel *p, const struct layout *l
 	svg_head_tip(s, r);
 	if (svg_panel_has_figure(r)) {
 		width = fmax(svg_axis_at(&l->axis, r->stats.median) - l->left, 0.5);
-		fprintf(s->out, "<rect class=\"bar c%zu%s\" data-row=\"%zu\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\"/>\n",
+		fprintf(s->out,
+			"<rect class=\"bar c%zu%s\" data-row=\"%zu\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\"/>\n",
 			b->colour, b->light ? " light" : "", id, l->left, y, width, BAR);
 		if (r->flags & ROW_NOISY)
 			fprintf(s->out, "<rect fill=\"url(#tlskit-hatch)\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\"/>\n",

@@ -176,7 +176,8 @@ static void draw_line(struct svg *s, const struct plot *t, const struct line *l,
 {
 	fprintf(s->out, "<path class=\"line c%zu%s\" d=\"", l->colour, l->light ? " dash" : "");
 	for (size_t i = 0; i < l->n; i++)
-		fprintf(s->out, "%c%.1f %.1f", i == 0 ? 'M' : 'L', svg_axis_at(&t->x, points[i].x), svg_axis_at(&t->y, points[i].y));
+		fprintf(s->out, "%c%.1f %.1f", i == 0 ? 'M' : 'L', svg_axis_at(&t->x, points[i].x),
+			svg_axis_at(&t->y, points[i].y));
 	fputs("\"/>\n", s->out);
 	for (size_t i = 0; i < l->n; i++) {
 		double x = svg_axis_at(&t->x, points[i].x), low = svg_axis_at(&t->y, points[i].least),
@@ -414,7 +415,8 @@ void svg_lines_sizes(struct svg *s, const struct svg_panel *p)
 	struct chart c = { .param = "size_bytes" };
 
 	if (p->sizes.n > 0)
-		draw(s, p, &p->sizes, &c, "throughput over payload", "Medians; upright lines reach from the slowest to the fastest sample.");
+		draw(s, p, &p->sizes, &c, "throughput over payload",
+			"Medians; upright lines reach from the slowest to the fastest sample.");
 }
 
 void svg_lines_threads(struct svg *s, const struct svg_panel *p)

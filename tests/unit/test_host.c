@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "lib/bench/host.h"
+#include "tests/unit/timeout.h"
 
 /* --- a machine of files ---------------------------------------------------------- */
 
@@ -32,7 +33,7 @@ static void remove_root(void)
 	cr_expect_eq(system(command), 0);
 }
 
-TestSuite(host, .init = make_root, .fini = remove_root);
+TestSuite(host, .init = make_root, .fini = remove_root, .timeout = TEST_TIMEOUT);
 
 static void put_bytes(const char *path, const void *bytes, size_t n)
 {

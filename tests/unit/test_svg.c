@@ -9,6 +9,9 @@
 #include <string.h>
 
 #include "lib/report/report_int.h"
+#include "tests/unit/timeout.h"
+
+TestSuite(svg, .timeout = TEST_TIMEOUT);
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -302,13 +305,12 @@ static unsigned overlaps(const char *svg, bool tell)
 Test(svg, the_check_of_overlaps)
 {
 	const char *head = "<svg width=\"100\" height=\"100\">";
+	const char *first = "<text class=\"text\" x=\"1\" y=\"20\"", *second = "<text class=\"text\" x=\"40\" y=\"20\"";
 	char svg[512];
 
-	snprintf(svg, sizeof(svg), "%s<text class=\"text\" x=\"1\" y=\"20\">abc</text><text class=\"text\" x=\"40\" y=\"20\">abc</text>",
-		head);
+	snprintf(svg, sizeof(svg), "%s%s>abc</text>%s>abc</text>", head, first, second);
 	cr_expect_eq(overlaps(svg, false), 0u);
-	snprintf(svg, sizeof(svg), "%s<text class=\"text\" x=\"1\" y=\"20\">abcdefgh</text><text class=\"text\" x=\"40\" y=\"20\">a</text>",
-		head);
+	snprintf(svg, sizeof(svg), "%s%s>abcdefgh</text>%s>a</text>", head, first, second);
 	cr_expect_eq(overlaps(svg, false), 1u);
 	snprintf(svg, sizeof(svg), "%s<text class=\"text\" x=\"9\" y=\"20\" text-anchor=\"end\">abcdefgh</text>", head);
 	cr_expect_eq(overlaps(svg, false), 1u);
@@ -425,6 +427,8 @@ Test(svg, engines_beside_each_other)
 	free(svg);
 }
 
+#define JAPANESE "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e"
+
 Test(svg, long_names)
 {
 	static const char *const names[] = {
@@ -433,8 +437,7 @@ Test(svg, long_names)
 		"averyveryveryverylongnamewithoutanyplacetobreakitforsixtychr",
 		"WWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWW",
 		"<&\"'<&\"'<&\"'<&\"'<&\"'<&\"'<&\"'<&\"'<&\"'<&\"'<&\"'<&\"'<&\"'<&\"'<&\"'",
-		"\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e\xe6\x97"
-		"\xa5\xe6\x9c\xac\xe8\xaa\x9e\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e",
+		(JAPANESE JAPANESE JAPANESE JAPANESE JAPANESE),
 		"x",
 	};
 	struct doc *d = doc_new("bench-tls");
