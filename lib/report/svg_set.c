@@ -100,8 +100,14 @@ const char *svg_set_value(const struct row *r, const char *name, char *out, size
 {
 	const struct row_param *p = find(r, name);
 
-	if (!p || p->text)
-		return p ? p->text : NULL;
+	if (!p)
+		return NULL;
+	if (p->text && strcmp(name, "accel") == 0) { /* "on" says nothing by itself */
+		snprintf(out, size, "acceleration %s", p->text);
+		return out;
+	}
+	if (p->text)
+		return p->text;
 	if (!isfinite(p->number))
 		return NULL;
 	if (ends_so(name, "_bytes"))

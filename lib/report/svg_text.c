@@ -81,6 +81,16 @@ double svg_width(const char *text, double px, bool bold)
 
 /* How many bytes of a text go into room; at least one character. A break is
  * where a word ends, if any does in the second half. */
+/* Before text[n]: at a blank, or behind a sign that joins; not within "--option". */
+static bool breaks(const char *text, size_t n)
+{
+	if (text[n] == ' ')
+		return true;
+	if (text[n - 1] == '-' && (text[n] == '-' || n < 2 || text[n - 2] == ' ' || text[n - 2] == '-'))
+		return false;
+	return strchr("-/_,:+", text[n - 1]) != NULL;
+}
+
 static size_t line_length(const char *text, double room, double px, bool bold)
 {
 	size_t all = strlen(text), n = 0, at_break = 0;
@@ -95,7 +105,7 @@ static size_t line_length(const char *text, double room, double px, bool bold)
 		if (n > 0 && (used > room || n + len >= SVG_TEXT - sizeof(ellipsis)))
 			break;
 		n += len;
-		if (text[n] == ' ' || (strchr("-/_,:+", text[n - 1]) && text[n] != ' '))
+		if (breaks(text, n))
 			at_break = n;
 	}
 	return n < all && 2 * at_break >= n ? at_break : n;
