@@ -62,15 +62,18 @@ void relay_drop(struct relay *r)
 	free(r);
 }
 
-/* Takes the TLS facts down while there is a session to ask. */
+/* Takes the TLS facts down while there is a session to ask. The plane may change. */
 static void note_info(struct relay *r)
 {
 	const struct session *s = r->front.tls ? r->front.tls : r->back.tls;
 
-	if (r->has_info || !s)
+	if (!s)
 		return;
-	session_info(s, &r->info);
+	if (!r->has_info)
+		session_info(s, &r->info);
 	r->has_info = r->info.version != NULL;
+	if (r->has_info)
+		r->info.plane = session_plane(s);
 }
 
 static void closing_step(struct relay *r)

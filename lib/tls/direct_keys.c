@@ -73,14 +73,46 @@ void direct_nonce(const struct direct_half *h, uint8_t nonce[AEAD_NONCE_SIZE])
 		nonce[4 + i] ^= seq[i];
 }
 
+int direct_speak(struct session *s, direct_say_fn *say, int arg)
+{
+	struct direct *d = s->direct;
+	bool kernel = d->kernel && d->kernel->seals;
+	struct buf said = { 0 };
+	int r, queued = 0;
+
+	if (kernel)
+		s->capture = &said;
+	direct_give(s, false);
+	r = say(s, arg);
+	if (kernel) {
+		s->capture = NULL;
+		queued = direct_kernel_said(s, &said);
+		buf_release_wiped(s->pool, &said);
+	}
+	/* in any case: what was sent has its number */
+	if (direct_take(s, false) < 0 && (r >= 0 || !gnutls_error_is_fatal(r)))
+		r = GNUTLS_E_INTERNAL_ERROR;
+	if (kernel)
+		d->tx.seq |= DIRECT_OWN_SEQ;
+	return queued < 0 && (r >= 0 || !gnutls_error_is_fatal(r)) ? queued : r;
+}
+
+static int say_key_update(struct session *s, int ask)
+{
+	return gnutls_session_key_update(s->gs, ask ? GNUTLS_KU_PEER : 0);
+}
+
 int direct_key_update(struct session *s, bool ask)
 {
-	int r;
+	/* one that waits to be sent is one for all that came before it (4.6.3) */
+	if (s->direct->kernel && s->direct->kernel->key_waits && !ask)
+		return 0;
+	return direct_speak(s, say_key_update, ask);
+}
 
-	direct_give(s, false);
-	r = gnutls_session_key_update(s->gs, ask ? GNUTLS_KU_PEER : 0);
-	/* in any case: what was sent has its number */
-	return direct_take(s, false) < 0 && r >= 0 ? GNUTLS_E_INTERNAL_ERROR : r;
+static int say_alert_for(struct session *s, int code)
+{
+	return gnutls_alert_send_appropriate(s->gs, code);
 }
 
 void direct_wipe_half(struct direct_half *h)
@@ -102,10 +134,7 @@ int direct_fail(struct session *s, int code, struct err *e)
 		return SOCK_FAILED;
 	}
 	s->failed = true;
-	if (code != GNUTLS_E_FATAL_ALERT_RECEIVED && !s->sock->error && !s->closed) {
-		direct_give(s, false);
-		gnutls_alert_send_appropriate(s->gs, code);
-		direct_take(s, false);
-	}
+	if (code != GNUTLS_E_FATAL_ALERT_RECEIVED && !s->sock->error && !s->closed)
+		direct_speak(s, say_alert_for, code);
 	return SOCK_FAILED;
 }
