@@ -55,6 +55,7 @@ void relay_drop(struct relay *r)
 	loop_defer_cancel(r->group->loop, &r->again);
 	loop_timer_free(r->timer);
 	dial_cancel(r->dial);
+	flow_release(&r->flow);
 	end_free(&r->front);
 	end_free(&r->back);
 	relay_unlink(r);
@@ -107,6 +108,7 @@ void relay_end(struct relay *r, const char *stage)
 	loop_defer_cancel(r->group->loop, &r->again);
 	dial_cancel(r->dial);
 	r->dial = NULL;
+	flow_release(&r->flow);
 	r->state = CLOSING;
 	r->closing_ns = loop_now_ns(r->group->loop);
 	r->unsent = SIZE_MAX;
@@ -223,6 +225,7 @@ void relay_start_flow(struct relay *r)
 	note_info(r);
 	flow_init(&r->flow, &r->front, &r->back, r->group->setup->allow_truncation,
 		r->target->addr.kind == ADDR_STDIO);
+	flow_lend(&r->flow, r->group->kpipes);
 	r->active_ns = loop_now_ns(r->group->loop);
 	relay_arm(r, r->group->setup->idle_timeout_ms);
 	run_flow(r);

@@ -362,7 +362,8 @@ struct tunnel *tunnel_open(const struct tunnel_options *o, struct err *e)
 	t->single = o->listen->kind == ADDR_STDIO || o->targets[0].kind == ADDR_STDIO;
 	limit_keep_heap(HEAP_KEEP);
 	choose_chacha();
-	if (wants_kernel(o) && !ktls_system->available())
+	t->setup.kernel = wants_kernel(o) && ktls_system->available();
+	if (wants_kernel(o) && !t->setup.kernel)
 		log_msg(LOG_WARN, "--dataplane ktls: this kernel offers no TLS (is its module loaded? modprobe tls); "
 				  "this process seals and opens the records");
 	t->max_conns = connection_limit(o->max_conns);

@@ -3,27 +3,12 @@
 the work; with TLS the end line says so. What the kernel does then is shown by
 tests/interop/ktls_qemu/run."""
 
-import socket
-
 import pytest
 
 import ends
+import ktls
 import tlsend
 
-TCP_ULP = 31
-
-
-def kernel_has_tls():
-    """The question tlskit asks, by another way: a connection takes the protocol."""
-    with socket.create_server(("127.0.0.1", 0)) as l, socket.create_connection(l.getsockname()) as s:
-        try:
-            s.setsockopt(socket.IPPROTO_TCP, TCP_ULP, b"tls")
-        except OSError:
-            return False
-    return True
-
-
-OFFERED = kernel_has_tls()
 WARNING = "this kernel offers no TLS"
 
 
@@ -56,9 +41,9 @@ def carry(rig, pki, blob, role, version, *args):
 @pytest.mark.parametrize("version", ["1.2", "1.3"])
 def test_plane_in_the_line(rig, pki, blob, role, version):
     t, line = carry(rig, pki, blob, role, version, "--dataplane", "ktls")
-    expected = "gnutls" if version == "1.2" else "ktls" if OFFERED else "direct"
+    expected = "gnutls" if version == "1.2" else "ktls" if ktls.OFFERED else "direct"
     assert line["dataplane"] == expected, line
-    assert len(warnings(t)) == (0 if OFFERED else 1), t.stderr()
+    assert len(warnings(t)) == (0 if ktls.OFFERED else 1), t.stderr()
 
 
 @pytest.mark.parametrize("plane", ["auto", "gnutls", "direct"])
