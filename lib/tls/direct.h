@@ -3,7 +3,7 @@
 #define TLSKIT_TLS_DIRECT_H
 
 /* What the files of the direct record path share (plane_direct.c, direct_rx.c,
- * direct_keys.c, plane_ktls.c); nobody else includes this.
+ * direct_keys.c), and those of the kTLS plane, which is built on it (kernel.h); nobody else includes this.
  *
  The direct record path (TLS 1.3, RFC 8446, section 5). After the handshake the
  * keys come out of GnuTLS, and application data is sealed where it was read from
@@ -51,23 +51,7 @@ struct direct {
 	bool asked; /* the peer may have asked for a KeyUpdate of ours */
 	unsigned empty;
 	bool exact; /* not a byte is read of the record behind the next */
-	struct kernel *kernel; /* NULL: records are not to go there */
-};
-
-/* What the kernel does of it (plane_ktls.c). While it opens or seals, `rx` or `tx`
- * is for what passes between GnuTLS and us alone: its key is the kernel's, and its
- * numbers are such as no record on the wire has. */
-#define DIRECT_OWN_SEQ (1ULL << 48)
-
-struct kernel {
-	bool opens, seals;
-	bool open_refused, seal_refused; /* asked for in vain */
-	struct buf said; /* handshake messages that go before `out` */
-	bool key_waits; /* and are the last ones with the old key */
-	uint8_t alert[2]; /* goes behind `out` */
-	bool alert_waits, alert_sent;
-	unsigned pieces; /* sent since the records were counted */
-	bool worn_out; /* for tests: count as many as there may be */
+	struct kernel *kernel; /* kernel.h; NULL: records are not to go there */
 };
 
 /* Takes a direction's key and sequence number from GnuTLS. 0, or its code. */
@@ -89,10 +73,6 @@ int direct_fail(struct session *s, int code, struct err *e);
  * What it sealed goes into `out`, or to the kernel where that seals. */
 typedef int direct_say_fn(struct session *s, int arg);
 int direct_speak(struct session *s, direct_say_fn *say, int arg);
-
-/* For direct_speak: takes over what GnuTLS sealed, for the kernel to be sealed. 0,
- * or a GnuTLS code. */
-int direct_kernel_said(struct session *s, struct buf *said);
 
 /* Has GnuTLS read the record at `opened`, which is no application data. 1 to go on,
  * 0 at close_notify (eof is set), or a code. */

@@ -9,6 +9,7 @@
 #include <gnutls/crypto.h>
 #include <string.h>
 
+#include "lib/tls/kernel.h"
 #include "lib/tls/tlserr.h"
 
 static void put_seq(uint64_t seq, unsigned char out[8])
@@ -86,14 +87,14 @@ int direct_speak(struct session *s, direct_say_fn *say, int arg)
 	r = say(s, arg);
 	if (kernel) {
 		s->capture = NULL;
-		queued = direct_kernel_said(s, &said);
+		queued = kernel_said(s, &said);
 		buf_release_wiped(s->pool, &said);
 	}
 	/* in any case: what was sent has its number */
 	if (direct_take(s, false) < 0 && (r >= 0 || !gnutls_error_is_fatal(r)))
 		r = GNUTLS_E_INTERNAL_ERROR;
 	if (kernel)
-		d->tx.seq |= DIRECT_OWN_SEQ;
+		d->tx.seq |= KERNEL_OWN_SEQ;
 	return queued < 0 && (r >= 0 || !gnutls_error_is_fatal(r)) ? queued : r;
 }
 

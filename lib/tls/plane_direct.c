@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/tls/direct.h"
+#include "lib/tls/kernel.h"
 
 #define HEADER        DIRECT_HEADER
 #define SLOT_OVERHEAD (HEADER + 1 + AEAD_TAG_SIZE) /* header, inner type, tag */

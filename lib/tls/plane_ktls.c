@@ -1,28 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
 
-/* The direct plane with records by the kernel (ktls.h). A session begins on the
- * direct plane, and each direction goes to the kernel when it stands between two
- * records with nothing on its way: mostly before the first one.
- *
- * From then on the socket gives and takes plaintext. What is not application data
- * is GnuTLS's as before: a record that the kernel opened is sealed again, with the
- * same key, and handed over; what GnuTLS sends is opened, and sealed by the kernel
- * as a record of its type. */
+/* The kTLS plane (kernel.h): how it begins, and sending. */
 
 #include "lib/tls/plane.h"
 
-#include <errno.h>
 #include <gnutls/crypto.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/tls/direct.h"
+#include "lib/tls/kernel.h"
 #include "lib/tls/ktls.h"
 
 #define HEADER      DIRECT_HEADER
-#define AROUND      (HEADER + 1 + AEAD_TAG_SIZE) /* of a record that is sealed again */
-#define RECEIVE_MIN 32768 /* a record fits into what is left of it */
 #define BATCH_MIN   16384
 #define BATCH_MAX   131072
 #define COUNT_EVERY 4096 /* pieces, of 256 records at most: 2^20 */
@@ -31,13 +21,10 @@
  * RFC 8446, 5.5 allows. ChaCha20-Poly1305 has no such limit. */
 #define GCM_RECORDS (1ULL << 24)
 
-/* What a kernel cannot do that takes one key a connection. */
-#define NO_REKEY GNUTLS_E_UNIMPLEMENTED_FEATURE
-
-static int fail(struct session *s, int code, struct err *e)
+int kernel_fail(struct session *s, int code, struct err *e)
 {
 	direct_fail(s, code, e);
-	if (code == NO_REKEY)
+	if (code == KERNEL_NO_REKEY)
 		err_set(e, ERR_RUNTIME, "the key is to change (KeyUpdate), which TLS of this kernel cannot do; "
 					"Linux 6.14 or --dataplane direct can");
 	return SOCK_FAILED;
@@ -45,7 +32,7 @@ static int fail(struct session *s, int code, struct err *e)
 
 /* --- to the kernel ------------------------------------------------------------------ */
 
-static int give_key(struct session *s, bool read, uint64_t seq)
+int kernel_give_key(struct session *s, bool read, uint64_t seq)
 {
 	struct direct *d = s->direct;
 	struct direct_half *h = read ? &d->rx : &d->tx;
@@ -53,7 +40,7 @@ static int give_key(struct session *s, bool read, uint64_t seq)
 	int r = ktls_system->set_key(s->sock->fd, read, &k);
 
 	if (r == 0)
-		h->seq |= DIRECT_OWN_SEQ;
+		h->seq |= KERNEL_OWN_SEQ;
 	return r;
 }
 
@@ -65,181 +52,21 @@ static bool between_records(const struct session *s)
 	       !s->sock->error;
 }
 
-static void engage(struct session *s)
+void kernel_engage(struct session *s)
 {
 	struct kernel *k = s->direct->kernel;
 
 	if (!k->seals && !k->seal_refused && !buf_len(&s->out) && !s->closed && !s->failed) {
-		k->seals = give_key(s, false, s->direct->tx.seq) == 0;
+		k->seals = kernel_give_key(s, false, s->direct->tx.seq) == 0;
 		k->seal_refused = !k->seals;
 	}
 	if (!k->opens && !k->open_refused && between_records(s)) {
 		buf_release(s->pool, &s->in);
-		k->opens = give_key(s, true, s->direct->rx.seq) == 0;
+		k->opens = kernel_give_key(s, true, s->direct->rx.seq) == 0;
 		k->open_refused = !k->opens;
 		s->direct->exact = false;
 		s->sock->readable = true; /* what waits there is told of by nobody */
 	}
-}
-
-/* --- receiving ----------------------------------------------------------------------- */
-
-/* The GnuTLS code for what the kernel found in a record; 0 for what befell the
- * connection. */
-static int fault_of(int error)
-{
-	switch (error) {
-	case EBADMSG:
-		return GNUTLS_E_DECRYPTION_FAILED;
-	case EMSGSIZE:
-		return GNUTLS_E_RECORD_OVERFLOW;
-	case EINVAL:
-		return GNUTLS_E_UNEXPECTED_PACKET;
-#ifdef EKEYEXPIRED
-	case EKEYEXPIRED:
-		return NO_REKEY;
-#endif
-	default:
-		return 0;
-	}
-}
-
-static void note_fault(struct session *s)
-{
-	s->fault = fault_of(s->sock->error);
-	if (s->fault)
-		s->sock->error = 0; /* an alert can still go out */
-	else
-		s->fault = GNUTLS_E_PULL_ERROR;
-}
-
-/* n bytes of a record that is not data stand behind the place of its header. */
-static void take_control(struct session *s, uint8_t type, size_t n)
-{
-	struct direct *d = s->direct;
-	size_t length = n + 1 + AEAD_TAG_SIZE;
-	uint8_t *p = s->in.data;
-	int r;
-
-	p[0] = APPLICATION_DATA;
-	p[1] = p[2] = 3;
-	p[3] = (uint8_t)(length >> 8);
-	p[4] = (uint8_t)length;
-	p[HEADER + n] = type;
-	s->in.start = d->opened = 0;
-	s->in.end = HEADER + length;
-	d->control = n + 1;
-	d->rx.seq++; /* as if it had been opened here */
-	d->rx.records = 1; /* 0: it changed the key */
-	r = direct_hand_over(s);
-	if (r == 0 && !s->eof && d->rx.records == 0 && (!ktls_system->rekeys() || give_key(s, true, 0) != 0))
-		r = NO_REKEY;
-	d->rx.seq |= DIRECT_OWN_SEQ;
-	if (r < 0)
-		s->fault = r;
-}
-
-static void take(struct session *s, long n, uint8_t type, size_t room)
-{
-	if (type == APPLICATION_DATA) {
-		s->in.start = HEADER;
-		s->in.end = HEADER + (size_t)n;
-		s->held_bytes = (size_t)n;
-		if ((size_t)n == room && s->in_size < BATCH_MAX)
-			s->in_size *= 2;
-		else if ((size_t)n < room / 4 && s->in_size > RECEIVE_MIN)
-			s->in_size /= 2;
-	} else if (n > DIRECT_PLAIN_MAX) {
-		s->fault = GNUTLS_E_RECORD_OVERFLOW;
-	} else {
-		take_control(s, type, (size_t)n);
-	}
-}
-
-static long kernel_fill(struct session *s, struct err *e)
-{
-	size_t room;
-	uint8_t type;
-	long n;
-
-	s->direct->empty = 0;
-	while (!s->held_bytes && !s->eof && !s->fault) {
-		if (s->in_size < RECEIVE_MIN)
-			s->in_size = RECEIVE_MIN;
-		if (!s->sock->readable && !s->sock->eof) {
-			buf_release(s->pool, &s->in);
-			return SOCK_BLOCKED;
-		}
-		if (buf_reserve(s->pool, &s->in, s->in_size) < 0) {
-			s->fault = GNUTLS_E_MEMORY_ERROR;
-			break;
-		}
-		room = s->in_size - AROUND;
-		n = ktls_system->receive(s->sock, s->in.data + HEADER, room, &type);
-		if (n == SOCK_BLOCKED)
-			continue;
-		if (n < 0) {
-			note_fault(s);
-		} else if (type == 0) {
-			s->direct->cut = ktls_system->cut(s->sock);
-			s->fault = GNUTLS_E_PREMATURE_TERMINATION;
-		} else {
-			take(s, n, type, room);
-		}
-	}
-	if (s->held_bytes)
-		return (long)s->held_bytes;
-	buf_release(s->pool, &s->in);
-	return s->fault ? fail(s, s->fault, e) : 0;
-}
-
-static long ktls_fill(struct session *s, struct err *e)
-{
-	engage(s);
-	return s->direct->kernel->opens ? kernel_fill(s, e) : direct_fill(s, e);
-}
-
-static int ktls_peek(const struct session *s, struct iovec *iov, int max, size_t *total)
-{
-	if (!s->direct->kernel->opens)
-		return direct_peek(s, iov, max, total);
-	*total = s->held_bytes;
-	if (!s->held_bytes || max < 1)
-		return 0;
-	iov[0].iov_base = s->in.data + s->in.start;
-	iov[0].iov_len = s->held_bytes;
-	return 1;
-}
-
-static void ktls_consume(struct session *s, size_t n)
-{
-	if (!s->direct->kernel->opens) {
-		direct_consume(s, n);
-		return;
-	}
-	s->held_bytes -= n;
-	buf_consume(&s->in, n);
-	if (!s->held_bytes)
-		buf_release(s->pool, &s->in); /* the next bytes may pass it by */
-}
-
-/* What is behind a broken record cannot be read any more. Then the end is there when
- * the other side has our alert: a close with bytes unread resets the connection. */
-static long ktls_discard(struct session *s)
-{
-	uint8_t sink[DIRECT_PLAIN_MAX], type = 0;
-	long n;
-
-	if (!s->direct->kernel->opens)
-		return sock_read(s->sock, sink, sizeof(sink));
-	n = ktls_system->receive(s->sock, sink, sizeof(sink), &type);
-	if (n == 0 && type)
-		return 1;
-	if (n == SOCK_FAILED && fault_of(s->sock->error)) {
-		s->sock->error = 0;
-		return sock_unsent(s->sock) ? SOCK_BLOCKED : 0;
-	}
-	return n;
 }
 
 /* --- sending ------------------------------------------------------------------------- */
@@ -250,7 +77,7 @@ static long open_said(struct direct *d, uint8_t *p, size_t n)
 	uint8_t nonce[AEAD_NONCE_SIZE];
 	size_t length;
 
-	if (n < AROUND)
+	if (n < HEADER)
 		return -1;
 	length = (size_t)p[3] << 8 | p[4];
 	if (n < HEADER + length || length < 1 + AEAD_TAG_SIZE)
@@ -277,7 +104,7 @@ static int queue(struct session *s, const uint8_t *p, size_t n)
 		return GNUTLS_E_INTERNAL_ERROR;
 	if (p[0] == DIRECT_KEY_UPDATE) {
 		if (!ktls_system->rekeys())
-			return NO_REKEY;
+			return KERNEL_NO_REKEY;
 		k->key_waits = true;
 	}
 	if (buf_reserve(s->pool, &k->said, n - 1) < 0)
@@ -287,7 +114,7 @@ static int queue(struct session *s, const uint8_t *p, size_t n)
 	return 0;
 }
 
-int direct_kernel_said(struct session *s, struct buf *said)
+int kernel_said(struct session *s, struct buf *said)
 {
 	uint8_t *p;
 	long n;
@@ -345,8 +172,8 @@ static int ktls_flush(struct session *s, struct err *e)
 		return session_flush_out(s, e);
 	r = send_buf(s, HANDSHAKE, &k->said);
 	if (r == 0 && k->key_waits) {
-		if (give_key(s, false, 0) != 0)
-			return fail(s, NO_REKEY, e);
+		if (kernel_give_key(s, false, 0) != 0)
+			return kernel_fail(s, KERNEL_NO_REKEY, e);
 		k->key_waits = false;
 	}
 	if (r == 0)
@@ -376,17 +203,17 @@ static int count_records(struct session *s, struct err *e)
 	if (!ktls_system->rekeys()) {
 		if (d->cipher == GNUTLS_CIPHER_CHACHA20_POLY1305 || (d->cipher != GNUTLS_CIPHER_AES_128_CCM && n < GCM_RECORDS))
 			return 0;
-		return fail(s, NO_REKEY, e);
+		return kernel_fail(s, KERNEL_NO_REKEY, e);
 	}
 	r = direct_key_update(s, false);
-	return r < 0 ? fail(s, r, e) : 0;
+	return r < 0 ? kernel_fail(s, r, e) : 0;
 }
 
 static int ktls_reserve(struct session *s, struct iovec *iov, int max, size_t *total)
 {
 	struct kernel *k = s->direct->kernel;
 
-	engage(s);
+	kernel_engage(s);
 	if (!k->seals)
 		return direct_reserve(s, iov, max, total);
 	if (buf_len(&s->out) || buf_len(&k->said) || k->key_waits || max < 1)
@@ -424,7 +251,7 @@ static int ktls_commit(struct session *s, size_t n, bool full, struct err *e)
 		s->out_size *= 2;
 	else if (n < s->out_size / 4)
 		s->out_size /= 2;
-	return r < 0 ? fail(s, r, e) : count_records(s, e);
+	return r < 0 ? kernel_fail(s, r, e) : count_records(s, e);
 }
 
 static void ktls_wear_out(struct session *s)
@@ -474,9 +301,9 @@ int plane_ktls_start(struct session *s)
 
 const struct plane plane_ktls = {
 	.name = "ktls",
-	.fill = ktls_fill,
-	.peek = ktls_peek,
-	.consume = ktls_consume,
+	.fill = kernel_fill,
+	.peek = kernel_peek,
+	.consume = kernel_consume,
 	.reserve = ktls_reserve,
 	.commit = ktls_commit,
 	.close_notify = direct_close_notify,
@@ -485,7 +312,7 @@ const struct plane plane_ktls = {
 	.wear_out = ktls_wear_out,
 	.release = direct_release,
 	.flush = ktls_flush,
-	.discard = ktls_discard,
+	.discard = kernel_discard,
 	.used = ktls_used,
 	.kernel_opens = ktls_kernel_opens,
 	.kernel_seals = ktls_kernel_seals,
