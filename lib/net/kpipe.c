@@ -133,8 +133,9 @@ long kpipe_fill(struct kpipe *k, struct sock *from)
 	return n;
 }
 
-/* Linux before 6.5 takes a record off that the pipe had no room for all of, and the
- * rest is lost (tls_sw_splice_read). So there is always room for a whole one. */
+/* Linux takes a record off although the pipe had no room for all of it, and the rest
+ * is lost (tls_sw_splice_read, 6.1 and 6.6 at least). So there is always room for a
+ * whole one. */
 long kpipe_fill_records(struct kpipe *k, struct sock *from)
 {
 	unsigned room;
