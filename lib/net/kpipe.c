@@ -136,11 +136,12 @@ long kpipe_fill(struct kpipe *k, struct sock *from)
 /* Linux takes a record off although the pipe had no room for all of it, and the rest
  * is lost (tls_sw_splice_read, 6.1 and 6.6 at least). So there is always room for a
  * whole one. */
-long kpipe_fill_records(struct kpipe *k, struct sock *from)
+long kpipe_fill_records(struct kpipe *k, struct sock *from, int *error)
 {
 	unsigned room;
 	ssize_t r = 1;
 
+	*error = 0;
 	if (!from->readable)
 		return from->eof ? 0 : SOCK_BLOCKED;
 	for (room = k->slots; room >= SLOTS_RECORD && r > 0; room -= SLOTS_RECORD) {
@@ -148,9 +149,16 @@ long kpipe_fill_records(struct kpipe *k, struct sock *from)
 		if (r > 0)
 			k->held += (size_t)r;
 	}
-	if (r < 0 && errno != EINVAL && sock_read_result(from, r) == SOCK_BLOCKED && !k->held)
-		return SOCK_BLOCKED;
-	return (long)k->held;
+	if (r >= 0 || errno == EINVAL)
+		return (long)k->held;
+	if (errno != EAGAIN) {
+		*error = errno;
+		/* it stays the socket's, too, and nothing could be sent any more */
+		getsockopt(from->fd, SOL_SOCKET, SO_ERROR, &(int){ 0 }, &(socklen_t){ sizeof(int) });
+		return (long)k->held;
+	}
+	from->readable = false;
+	return k->held ? (long)k->held : SOCK_BLOCKED;
 }
 
 long kpipe_drain(struct kpipe *k, struct sock *to)
@@ -186,9 +194,10 @@ long kpipe_fill(struct kpipe *k, struct sock *from)
 	return SOCK_BLOCKED;
 }
 
-long kpipe_fill_records(struct kpipe *k, struct sock *from)
+long kpipe_fill_records(struct kpipe *k, struct sock *from, int *error)
 {
 	(void)k, (void)from;
+	*error = 0;
 	return SOCK_BLOCKED;
 }
 

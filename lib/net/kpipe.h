@@ -29,8 +29,9 @@ size_t kpipe_held(const struct kpipe *k);
 long kpipe_fill(struct kpipe *k, struct sock *from);
 
 /* The same from a socket whose records the kernel opens (TLS). 0: the next thing
- * there is no data, or an end, or a failure, which a read of the other kind tells. */
-long kpipe_fill_records(struct kpipe *k, struct sock *from);
+ * there is no data, or an end, which a read of the other kind tells. *error: the errno
+ * of a failure behind the bytes, else 0: the kernel tells it once. */
+long kpipe_fill_records(struct kpipe *k, struct sock *from, int *error);
 
 /* Out of it: as sock_write. Raises SIGPIPE, which is to be ignored. */
 long kpipe_drain(struct kpipe *k, struct sock *to);

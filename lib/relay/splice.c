@@ -34,8 +34,11 @@ void splice_release(struct pipe *p)
 static enum pipe_status fill(struct pipe *p)
 {
 	struct end *from = p->from;
-	long n = from->tls ? kpipe_fill_records(p->lent, &from->sock) : kpipe_fill(p->lent, &from->sock);
+	int error = 0;
+	long n = from->tls ? kpipe_fill_records(p->lent, &from->sock, &error) : kpipe_fill(p->lent, &from->sock);
 
+	if (error)
+		session_kernel_failed(from->tls, error);
 	if (n > 0)
 		return PIPE_MORE;
 	splice_release(p);

@@ -53,5 +53,6 @@ long kernel_fill(struct session *s, struct err *e);
 int kernel_peek(const struct session *s, struct iovec *iov, int max, size_t *total);
 void kernel_consume(struct session *s, size_t n);
 long kernel_discard(struct session *s);
+void kernel_failed(struct session *s, int error);
 
 #endif

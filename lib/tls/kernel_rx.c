@@ -34,12 +34,11 @@ static int fault_of(int error)
 	}
 }
 
-static void note_fault(struct session *s)
+void kernel_failed(struct session *s, int error)
 {
-	s->fault = fault_of(s->sock->error);
-	if (s->fault)
-		s->sock->error = 0; /* an alert can still go out */
-	else
+	s->fault = fault_of(error);
+	s->sock->error = s->fault ? 0 : error; /* 0: an alert can still go out */
+	if (!s->fault)
 		s->fault = GNUTLS_E_PULL_ERROR;
 }
 
@@ -109,7 +108,7 @@ static long receive(struct session *s, struct err *e)
 		if (n == SOCK_BLOCKED)
 			continue;
 		if (n < 0) {
-			note_fault(s);
+			kernel_failed(s, s->sock->error);
 		} else if (type == 0) {
 			s->direct->cut = ktls_system->cut(s->sock);
 			s->fault = GNUTLS_E_PREMATURE_TERMINATION;

@@ -27,6 +27,7 @@ struct plane {
 	const char *(*used)(const struct session *s); /* the name for reports */
 	bool (*kernel_opens)(const struct session *s);
 	bool (*kernel_seals)(const struct session *s);
+	void (*kernel_failed)(struct session *s, int error);
 	int (*kernel_sent)(struct session *s, struct err *e);
 };
 

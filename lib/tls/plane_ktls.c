@@ -316,5 +316,6 @@ const struct plane plane_ktls = {
 	.used = ktls_used,
 	.kernel_opens = ktls_kernel_opens,
 	.kernel_seals = ktls_kernel_seals,
+	.kernel_failed = kernel_failed,
 	.kernel_sent = count_records,
 };

@@ -121,6 +121,12 @@ bool session_kernel_seals(const struct session *s)
 	return s->plane->kernel_seals && s->plane->kernel_seals(s);
 }
 
+void session_kernel_failed(struct session *s, int error)
+{
+	if (s->plane->kernel_failed)
+		s->plane->kernel_failed(s, error);
+}
+
 int session_kernel_sent(struct session *s, struct err *e)
 {
 	return s->plane->kernel_sent ? s->plane->kernel_sent(s, e) : 0;

@@ -437,6 +437,30 @@ Test(ktls, says_when_bytes_may_pass_it_by)
 	close_pair();
 }
 
+/* The kernel tells an error once, and it may have told splice(2). */
+Test(ktls, judges_what_passed_it_by)
+{
+	static const struct {
+		int error;
+		const char *said;
+	} cases[] = {
+		{ EBADMSG, "bad_record_mac" },
+		{ EMSGSIZE, "size limit" },
+		{ ECONNRESET, "Connection reset" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		shake_pair(SERVER, false);
+		carry_both_ways();
+		session_kernel_failed(pair.s[1], cases[i].error);
+		cr_assert(!session_kernel_opens(pair.s[1]));
+		cr_assert_eq(fill(1), SOCK_FAILED);
+		cr_assert(strstr(pair.err[1].msg, cases[i].said), "%s", pair.err[1].msg);
+		close_pair();
+	}
+}
+
 Test(ktls, reads_and_throws_away_after_a_failure)
 {
 	long n, total = 0;
