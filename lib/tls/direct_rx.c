@@ -181,12 +181,11 @@ int direct_hand_over(struct session *s)
  * the record behind this one. */
 static size_t reading(const struct session *s)
 {
-	const uint8_t *p = s->in.data + s->in.start;
 	size_t n = buf_len(&s->in);
 
 	if (!s->direct->exact)
 		return SIZE_MAX;
-	return n < HEADER ? HEADER - n : HEADER + record_length(p) - n;
+	return n < HEADER ? HEADER - n : HEADER + record_length(s->in.data + s->in.start) - n;
 }
 
 /* More ciphertext: bytes, 0 at the end, SOCK_*. A record that is not whole yet

@@ -27,6 +27,7 @@
 struct kernel {
 	bool opens, seals;
 	bool open_refused, seal_refused; /* asked for in vain */
+	bool stuck; /* at a broken record, behind which nothing can be read */
 	struct buf said; /* handshake messages that go before `out` */
 	bool key_waits; /* and are the last ones with the old key */
 	uint8_t alert[2]; /* goes behind `out` */

@@ -37,6 +37,7 @@ static int fault_of(int error)
 void kernel_failed(struct session *s, int error)
 {
 	s->fault = fault_of(error);
+	s->direct->kernel->stuck = s->fault != 0;
 	s->sock->error = s->fault ? 0 : error; /* 0: an alert can still go out */
 	if (!s->fault)
 		s->fault = GNUTLS_E_PULL_ERROR;
@@ -152,8 +153,8 @@ void kernel_consume(struct session *s, size_t n)
 		buf_release(s->pool, &s->in); /* the next bytes may pass it by */
 }
 
-/* What is behind a broken record cannot be read any more. Then the end is there when
- * the other side has our alert: a close with bytes unread resets the connection. */
+/* Behind a broken record the end is there when the other side has our alert: a close
+ * with bytes unread resets the connection. */
 long kernel_discard(struct session *s)
 {
 	uint8_t sink[DIRECT_PLAIN_MAX], type = 0;
@@ -161,12 +162,10 @@ long kernel_discard(struct session *s)
 
 	if (!s->direct->kernel->opens)
 		return sock_read(s->sock, sink, sizeof(sink));
-	n = ktls_system->receive(s->sock, sink, sizeof(sink), &type);
-	if (n == 0 && type)
-		return 1;
-	if (n == SOCK_FAILED && fault_of(s->sock->error)) {
-		s->sock->error = 0;
+	if (s->direct->kernel->stuck)
 		return sock_unsent(s->sock) ? SOCK_BLOCKED : 0;
-	}
-	return n;
+	n = ktls_system->receive(s->sock, sink, sizeof(sink), &type);
+	if (n == SOCK_FAILED)
+		kernel_failed(s, s->sock->error);
+	return n == 0 && type ? 1 : n;
 }
