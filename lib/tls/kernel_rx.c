@@ -162,10 +162,10 @@ long kernel_discard(struct session *s)
 
 	if (!s->direct->kernel->opens)
 		return sock_read(s->sock, sink, sizeof(sink));
+	n = s->direct->kernel->stuck ? SOCK_FAILED : ktls_system->receive(s->sock, sink, sizeof(sink), &type);
+	if (n == SOCK_FAILED && !s->direct->kernel->stuck)
+		kernel_failed(s, s->sock->error);
 	if (s->direct->kernel->stuck)
 		return sock_unsent(s->sock) ? SOCK_BLOCKED : 0;
-	n = ktls_system->receive(s->sock, sink, sizeof(sink), &type);
-	if (n == SOCK_FAILED)
-		kernel_failed(s, s->sock->error);
 	return n == 0 && type ? 1 : n;
 }

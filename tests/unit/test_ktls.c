@@ -475,5 +475,11 @@ Test(ktls, reads_and_throws_away_after_a_failure)
 		total += n;
 	cr_assert_eq(n, SOCK_BLOCKED);
 	cr_assert_eq(total, 30000);
+	/* a broken record is the end of that, and no failure of the connection */
+	cr_assert_eq(send(pair.sock[0].fd, "\x17\x03\x03\xff\xff", 5, 0), 5);
+	pair.sock[1].readable = true;
+	cr_assert_eq(session_discard(pair.s[1]), 0);
+	cr_assert_eq(session_discard(pair.s[1]), 0);
+	cr_assert_eq(pair.sock[1].error, 0);
 	close_pair();
 }

@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """In the machine that `run` starts: tunnels whose records are the kernel's."""
 
+import fcntl
 import json
 import os
 import re
 import ssl
 import subprocess
+import termios
 import time
 
 import pytest
 
 import ends
+import servers
 import tlsend
+import tlskit
 from peers import OpensslClient, OpensslServer
 
 KTLS = ("--dataplane", "ktls")
@@ -87,6 +91,24 @@ def failed(line, word):
     assert line["result"] == "error" and re.search(word, line["reason"]), line
 
 
+def in_pipes(process):
+    """Bytes that wait in a process's pipes."""
+    total, seen = 0, set()
+    for fd in os.listdir(f"/proc/{process.proc.pid}/fd"):
+        path = f"/proc/{process.proc.pid}/fd/{fd}"
+        try:
+            name = os.readlink(path)
+            if not name.startswith("pipe:") or name in seen:
+                continue
+            seen.add(name)
+            own = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        except OSError:
+            continue
+        total += int.from_bytes(fcntl.ioctl(own, termios.FIONREAD, bytes(4)), "little")
+        os.close(own)
+    return total
+
+
 @pytest.mark.parametrize("suite", SUITES)
 def test_suite(rig, pki, suite):
     two = Two(rig, pki, "--ciphersuite", suite).open()
@@ -142,14 +164,40 @@ def test_a_sink_that_waits(rig, pki):
     two = Two(rig, pki).open()
     data = os.urandom(24 * MIB)
     t = ends.Task(lambda: (two.near.send(data), two.near.shut()))
-    time.sleep(3)
-    fds = two.client.fds(), two.server.fds()
+    # and it does wait there: splice(2) moves the bytes
+    ends.wait_until(lambda: in_pipes(two.client) > 0 and in_pipes(two.server) > 0, "bytes in both tunnels' pipes")
+    print(f"in kernel pipes: {in_pipes(two.client)} and {in_pipes(two.server)} bytes")
     ends.same(ends.recv_all(two.far), data)
     t.done()
+    assert in_pipes(two.client) == in_pipes(two.server) == 0
     two.far.shut()
     assert two.near.recv() == b""
     well(two.lines(), len(data) + 1, 0)
-    print(f"descriptors while it waited: {fds}")
+
+
+def test_tls_on_both_sides(rig, pki):
+    """From kernel to kernel: one tunnel has TLS to the left and to the right."""
+    back = rig.listener()
+    last = rig.server(pki.ecdsa, back.target, *KTLS)
+    middle = rig.server(pki.ecdsa, f"tls:localhost:{last.port}", "--ca", pki.ca, *KTLS)
+    first = rig.client(middle.port, "--ca", pki.ca, *KTLS)
+    a, b = rig.dial(first), back.accept()
+    data = os.urandom(8 * MIB)
+    ends.exchange(a, b, data, data[::-1])
+    finish(a, b)
+    for t in (first, middle, last):
+        assert t.close_line()["dataplane"] == "ktls", t.close_line()
+        well([t.close_line()], len(data), len(data))
+
+
+def test_stdio(rig, pki):
+    """A pair of Unix sockets is the plain side."""
+    port = rig.add(servers.TlsEcho(tlsend.context(server=True, cred=pki.ecdsa, versions=V13))).addr[1]
+    data = os.urandom(4 * MIB)
+    r = tlskit.Once("tunnel", "-", f"tls:localhost:{port}", "--ca", pki.ca, *KTLS, "--log", "json", stdin=data)
+    assert r.code == 0, r.err
+    ends.same(r.out, data)
+    assert json.loads(r.err.splitlines()[-1])["dataplane"] == "ktls", r.err
 
 
 def test_idle_connections_hold_no_pipe(rig, pki):
