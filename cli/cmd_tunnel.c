@@ -59,8 +59,8 @@ static const struct opt connections[] = {
 static const struct opt process[] = {
 	{ .name = "threads", .letter = 't', .type = OPT_UINT, .arg = "N", AT(threads), .def_text = "one a CPU", .min = 1, .max = 1024,
 		.help = "Worker threads. With an RSA certificate as many again do handshakes alone, so that these stall no stream." },
-	{ .name = "dataplane", .type = OPT_ENUM, .arg = "PLANE", AT(dataplane), .choices = "auto|gnutls|direct", .def = "auto",
-		.help = "How records are sealed and opened; auto is the fastest that a session can use." },
+	{ .name = "dataplane", .type = OPT_ENUM, .arg = "PLANE", AT(dataplane), .choices = "auto|gnutls|direct|ktls", .def = "auto",
+		.help = "What seals and opens records: GnuTLS, tlskit itself (direct), or the kernel (ktls). auto is direct where a session can use it, else gnutls; so is ktls where there is no kernel for it." },
 	{ .name = "log", .type = OPT_ENUM, .arg = "FORMAT", AT(log_format), .choices = "text|json", .def = "text",
 		.help = "Format of the log on standard error: a line when a connection ends." },
 	{ .name = "log-level", .type = OPT_ENUM, .arg = "LEVEL", AT(log_level), .choices = "error|warn|info|debug", .def = "info",

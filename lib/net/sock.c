@@ -22,8 +22,7 @@ void sock_init(struct sock *s, int fd)
 	*s = (struct sock){ .fd = fd, .readable = true, .writable = true };
 }
 
-/* What a read call returned, in the terms of sock_readv. */
-static long read_result(struct sock *s, ssize_t r)
+long sock_read_result(struct sock *s, ssize_t r)
 {
 	if (r > 0)
 		return r;
@@ -57,7 +56,7 @@ long sock_readv(struct sock *s, const struct iovec *iov, int n, size_t total)
 	do {
 		r = recvmsg(s->fd, &m, 0);
 	} while (r < 0 && errno == EINTR);
-	return read_result(s, r);
+	return sock_read_result(s, r);
 }
 
 long sock_read(struct sock *s, void *data, size_t size)
@@ -71,10 +70,10 @@ long sock_read(struct sock *s, void *data, size_t size)
 	do {
 		r = recv(s->fd, data, size, 0);
 	} while (r < 0 && errno == EINTR);
-	return read_result(s, r);
+	return sock_read_result(s, r);
 }
 
-static long write_result(struct sock *s, ssize_t r, size_t total)
+long sock_write_result(struct sock *s, ssize_t r, size_t total)
 {
 	if (r >= 0) {
 		/* The kernel noted that we lack room, as it does with EAGAIN. */
@@ -102,7 +101,7 @@ long sock_writev(struct sock *s, const struct iovec *iov, int n, size_t total)
 	do {
 		r = sendmsg(s->fd, &m, MSG_NOSIGNAL);
 	} while (r < 0 && errno == EINTR);
-	return write_result(s, r, total);
+	return sock_write_result(s, r, total);
 }
 
 long sock_write(struct sock *s, const void *data, size_t size)
@@ -114,7 +113,7 @@ long sock_write(struct sock *s, const void *data, size_t size)
 	do {
 		r = send(s->fd, data, size, MSG_NOSIGNAL);
 	} while (r < 0 && errno == EINTR);
-	return write_result(s, r, size);
+	return sock_write_result(s, r, size);
 }
 
 void sock_shutdown_write(struct sock *s)

@@ -39,10 +39,16 @@ void sock_init(struct sock *s, int fd); /* readable and writable, to be tried */
 long sock_readv(struct sock *s, const struct iovec *iov, int n, size_t total);
 long sock_read(struct sock *s, void *data, size_t size);
 
+/* What a read call of another kind returned, in the same terms. */
+long sock_read_result(struct sock *s, ssize_t r);
+
 /* The number of bytes taken, SOCK_BLOCKED or SOCK_FAILED. total is the sum of
  * the iovec lengths, for telling a short write. Never raises SIGPIPE. */
 long sock_writev(struct sock *s, const struct iovec *iov, int n, size_t total);
 long sock_write(struct sock *s, const void *data, size_t size);
+
+/* What a write call of another kind returned, of total bytes. */
+long sock_write_result(struct sock *s, ssize_t r, size_t total);
 
 /* FIN; the peer having gone already is no error. */
 void sock_shutdown_write(struct sock *s);

@@ -3,7 +3,7 @@
 
 #include "lib/relay/end.h"
 
-#define SINK_READS 64 /* of 4 KiB, in one step */
+#define SINK_READS 64 /* in one step */
 
 void end_init(struct end *e, int fd)
 {
@@ -40,7 +40,6 @@ void end_free(struct end *e)
 
 bool end_settled(struct end *e)
 {
-	unsigned char sink[4096];
 	struct err ignored;
 	long n = 1;
 	int i;
@@ -58,7 +57,7 @@ bool end_settled(struct end *e)
 		sock_shutdown_write(&e->sock);
 	}
 	for (i = 0; i < SINK_READS && n > 0; i++)
-		n = sock_read(&e->sock, sink, sizeof(sink));
+		n = session_discard(e->tls);
 	return n == 0 || n == SOCK_FAILED;
 }
 

@@ -13,6 +13,17 @@ void flow_init(struct flow *f, struct end *front, struct end *back, bool allow_t
 	};
 }
 
+void flow_lend(struct flow *f, struct kpipe_pool *kpipes)
+{
+	f->up.kpipes = f->down.kpipes = kpipes;
+}
+
+void flow_release(struct flow *f)
+{
+	pipe_release(&f->up);
+	pipe_release(&f->down);
+}
+
 /* The first failure is the cause; what follows from it is not. */
 static void say(const struct flow *f, const struct pipe *p, bool from, const struct err *e, struct err *why)
 {

@@ -33,6 +33,11 @@ enum flow_status {
 
 void flow_init(struct flow *f, struct end *front, struct end *back, bool allow_truncation, bool strict);
 
+/* Lets bytes pass through the kernel's pipes where they can; flow_release before the
+ * pool or an end goes. Twice is fine. */
+void flow_lend(struct flow *f, struct kpipe_pool *kpipes);
+void flow_release(struct flow *f);
+
 /* Moves what can be moved now. why: set by the first failure and kept over
  * calls (it begins with kind ERR_NONE); it names the side. After anything but
  * WAIT and MORE it must not be called again. */

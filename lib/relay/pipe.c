@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "lib/relay/splice.h"
+
 #define PIPE_SHARE (1024 * 1024) /* bytes in one turn, so that other connections have theirs */
 #define PIPE_RUNS  64 /* as many as a plane opens ahead: small records go out in one call */
 
@@ -150,6 +152,11 @@ static enum pipe_status finish(struct pipe *p, struct err *e)
 	return PIPE_DONE;
 }
 
+void pipe_release(struct pipe *p)
+{
+	splice_release(p);
+}
+
 enum pipe_status pipe_run(struct pipe *p, struct err *e)
 {
 	uint64_t stop = p->bytes + PIPE_SHARE;
@@ -161,7 +168,9 @@ enum pipe_status pipe_run(struct pipe *p, struct err *e)
 			return r;
 		if (p->ended)
 			return finish(p, e);
-		if (!p->from->tls)
+		if (p->kpipes && splice_may(p))
+			r = splice_step(p, e);
+		else if (!p->from->tls)
 			r = seal_step(p, e);
 		else if (!p->to->tls)
 			r = open_step(p, e);

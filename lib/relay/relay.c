@@ -67,6 +67,7 @@ void relay_drop(struct relay *r)
 	loop_defer_cancel(r->group->loop, &r->again);
 	loop_timer_free(r->timer);
 	dial_cancel(r->dial);
+	flow_release(&r->flow);
 	end_free(&r->front);
 	end_free(&r->back);
 	relay_unlink(r);
@@ -75,15 +76,18 @@ void relay_drop(struct relay *r)
 	free(r);
 }
 
-/* Takes the TLS facts down while there is a session to ask. */
+/* Takes the TLS facts down while there is a session to ask. The plane may change. */
 static void note_info(struct relay *r)
 {
 	const struct session *s = r->front.tls ? r->front.tls : r->back.tls;
 
-	if (r->has_info || !s)
+	if (!s)
 		return;
-	session_info(s, &r->info);
+	if (!r->has_info)
+		session_info(s, &r->info);
 	r->has_info = r->info.version != NULL;
+	if (r->has_info)
+		r->info.plane = session_plane(s);
 }
 
 static void closing_step(struct relay *r)
@@ -117,6 +121,7 @@ void relay_end(struct relay *r, const char *stage)
 	loop_defer_cancel(r->group->loop, &r->again);
 	dial_cancel(r->dial);
 	r->dial = NULL;
+	flow_release(&r->flow);
 	r->state = CLOSING;
 	r->closing_ns = loop_now_ns(r->group->loop);
 	r->unsent = SIZE_MAX;
@@ -259,6 +264,7 @@ void relay_start_flow(struct relay *r)
 		r->target->addr.kind == ADDR_STDIO);
 	free(r->why);
 	r->why = NULL;
+	flow_lend(&r->flow, r->group->kpipes);
 	r->active_ns = loop_now_ns(r->group->loop);
 	if (relay_arm(r, r->group->setup->idle_timeout_ms) < 0) {
 		err_set(relay_why(r), ERR_RUNTIME, "no memory");

@@ -9,6 +9,7 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/err.h"
+#include "lib/net/kpipe.h"
 #include "lib/net/loop.h"
 #include "lib/relay/target.h"
 #include "lib/tls/session.h"
@@ -29,6 +30,7 @@ struct relay_setup {
 	atomic_uint turn; /* RELAY_ROUNDROBIN */
 	uint64_t handshake_timeout_ms, connect_timeout_ms, idle_timeout_ms; /* 0: none */
 	bool allow_truncation;
+	bool kernel; /* records may be the kernel's */
 };
 
 /* How a relay went, when it is over. Borrowed for the call. */
@@ -46,6 +48,7 @@ struct relay;
 struct relay_group {
 	struct loop *loop;
 	struct buf_pool *pool;
+	struct kpipe_pool *kpipes; /* NULL: no records are the kernel's */
 	struct relay_setup *setup;
 	int stdio_fd; /* the near end of stdio for a target "-", else -1 */
 	void (*on_end)(struct relay_group *g, const struct relay_report *report);

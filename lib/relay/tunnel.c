@@ -16,6 +16,7 @@
 #include "lib/relay/report.h"
 #include "lib/relay/worker.h"
 #include "lib/tls/aead.h"
+#include "lib/tls/ktls.h"
 
 #define FILES_RESERVED  64 /* log, libraries, listeners, resolver */
 #define HEAP_KEEP       (8 * 1024 * 1024)
@@ -340,6 +341,11 @@ static void choose_chacha(void)
 		c->sodium_mb_s);
 }
 
+static bool wants_kernel(const struct tunnel_options *o)
+{
+	return (o->front_tls && config_wants_kernel(o->front_tls)) || (o->back_tls && config_wants_kernel(o->back_tls));
+}
+
 struct tunnel *tunnel_open(const struct tunnel_options *o, struct err *e)
 {
 	struct tunnel *t = calloc(1, sizeof(*t));
@@ -356,6 +362,10 @@ struct tunnel *tunnel_open(const struct tunnel_options *o, struct err *e)
 	t->single = o->listen->kind == ADDR_STDIO || o->targets[0].kind == ADDR_STDIO;
 	limit_keep_heap(HEAP_KEEP);
 	choose_chacha();
+	t->setup.kernel = wants_kernel(o) && ktls_system->available();
+	if (wants_kernel(o) && !t->setup.kernel)
+		log_msg(LOG_WARN, "--dataplane ktls: this kernel offers no TLS (is its module loaded? modprobe tls); "
+				  "this process seals and opens the records");
 	t->max_conns = connection_limit(o->max_conns);
 	if (setup_relays(t, o, e) < 0 || setup_workers(t, o, e) < 0 ||
 		setup_timers(t, e) < 0 || setup_ends(t, o, e) < 0) {

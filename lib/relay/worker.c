@@ -30,7 +30,9 @@ int worker_init(struct worker *w, struct relay_setup *setup, struct err *e)
 	if (!w->loop)
 		return -1;
 	w->group.pool = buf_pool_new(POOL_KEEP);
-	return w->group.pool ? 0 : err_set(e, ERR_RUNTIME, "no memory");
+	if (setup->kernel)
+		w->group.kpipes = kpipe_pool_new();
+	return w->group.pool && !w->group.kpipes == !setup->kernel ? 0 : err_set(e, ERR_RUNTIME, "no memory");
 }
 
 void worker_free(struct worker *w)
@@ -39,6 +41,8 @@ void worker_free(struct worker *w)
 	w->loop = NULL;
 	buf_pool_free(w->group.pool);
 	w->group.pool = NULL;
+	kpipe_pool_free(w->group.kpipes);
+	w->group.kpipes = NULL;
 }
 
 static void *run(void *arg)

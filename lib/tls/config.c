@@ -446,6 +446,11 @@ enum config_trust config_trust(const struct tls_config *c)
 	return c->trust;
 }
 
+bool config_wants_kernel(const struct tls_config *c)
+{
+	return c->dataplane == TLS_DATAPLANE_KTLS;
+}
+
 bool config_signs_slowly(const struct tls_config *c)
 {
 	gnutls_x509_privkey_t key;

@@ -16,8 +16,8 @@
 enum tls_role { TLS_SERVER, TLS_CLIENT };
 
 /* How records are sealed and opened (plane.h). AUTO is the fastest that a session
- * can use. */
-enum tls_dataplane { TLS_DATAPLANE_AUTO, TLS_DATAPLANE_GNUTLS, TLS_DATAPLANE_DIRECT };
+ * can use; KTLS is never chosen by itself. */
+enum tls_dataplane { TLS_DATAPLANE_AUTO, TLS_DATAPLANE_GNUTLS, TLS_DATAPLANE_DIRECT, TLS_DATAPLANE_KTLS };
 
 /* What a user asked for; every string is borrowed for the call. Error messages
  * name the options by the names in design section 3. */
@@ -70,6 +70,9 @@ enum config_trust config_trust(const struct tls_config *c);
  * (6 ms a signature of RSA-3072, where ECDSA P-256 takes 0.1), or one in a
  * token. */
 bool config_signs_slowly(const struct tls_config *c);
+
+/* Whether records are to be the kernel's (TLS_DATAPLANE_KTLS). */
+bool config_wants_kernel(const struct tls_config *c);
 
 /* --servername and --verify-name, or NULL. Borrowed from c. */
 const char *config_servername(const struct tls_config *c);

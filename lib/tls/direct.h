@@ -3,7 +3,7 @@
 #define TLSKIT_TLS_DIRECT_H
 
 /* What the files of the direct record path share (plane_direct.c, direct_rx.c,
- * direct_keys.c); nobody else includes this.
+ * direct_keys.c), and those of the kTLS plane, which is built on it (kernel.h); nobody else includes this.
  *
  The direct record path (TLS 1.3, RFC 8446, section 5). After the handshake the
  * keys come out of GnuTLS, and application data is sealed where it was read from
@@ -23,7 +23,10 @@
 #define DIRECT_HEADER    5
 #define DIRECT_PLAIN_MAX 16384 /* RFC 8446, 5.1 */
 
-enum direct_content { HANDSHAKE = 22, APPLICATION_DATA = 23 };
+enum direct_content { ALERT = 21, HANDSHAKE = 22, APPLICATION_DATA = 23 };
+
+#define DIRECT_KEY_UPDATE    24 /* RFC 8446, 4 */
+#define DIRECT_REKEY_RECORDS (1ULL << 23) /* half of what AES-GCM allows (RFC 8446, 5.5) */
 
 /* One direction. */
 struct direct_half {
@@ -51,6 +54,8 @@ struct direct {
 	bool cut; /* the end came inside a record */
 	bool asked; /* the peer may have asked for a KeyUpdate of ours */
 	unsigned empty;
+	bool exact; /* not a byte is read of the record behind the next */
+	struct kernel *kernel; /* kernel.h; NULL: records are not to go there */
 };
 
 /* Takes a direction's key and sequence number from GnuTLS. 0, or its code. */
@@ -79,12 +84,28 @@ void direct_wipe_half(struct direct_half *h);
  * SOCK_FAILED. */
 int direct_fail(struct session *s, int code, struct err *e);
 
+/* Has GnuTLS send something of its own: say does it, with arg, and returns its code.
+ * What it sealed goes into `out`, or to the kernel where that seals. */
+typedef int direct_say_fn(struct session *s, int arg);
+int direct_speak(struct session *s, direct_say_fn *say, int arg);
+
+/* Has GnuTLS read the record at `opened`, which is no application data. 1 to go on,
+ * 0 at close_notify (eof is set), or a code. */
+int direct_hand_over(struct session *s);
+
 /* A KeyUpdate of ours (4.6.3). 0, or a GnuTLS code. */
 int direct_key_update(struct session *s, bool ask);
 
-/* The receiving calls of plane.h. */
+/* The calls of plane.h. */
 long direct_fill(struct session *s, struct err *e);
 int direct_peek(const struct session *s, struct iovec *iov, int max, size_t *total);
 void direct_consume(struct session *s, size_t n);
+int direct_reserve(struct session *s, struct iovec *iov, int max, size_t *total);
+int direct_commit(struct session *s, size_t n, bool full, struct err *e);
+int direct_close_notify(struct session *s, struct err *e);
+void direct_abort(struct session *s);
+void direct_wear_out(struct session *s);
+void direct_leave(struct session *s);
+void direct_release(struct session *s);
 
 #endif

@@ -9,6 +9,7 @@
 #include <gnutls/crypto.h>
 #include <string.h>
 
+#include "lib/tls/kernel.h"
 #include "lib/tls/tlserr.h"
 
 static void put_seq(uint64_t seq, unsigned char out[8])
@@ -127,14 +128,46 @@ void direct_nonce(const struct direct_half *h, uint8_t nonce[AEAD_NONCE_SIZE])
 		nonce[4 + i] ^= seq[i];
 }
 
+int direct_speak(struct session *s, direct_say_fn *say, int arg)
+{
+	struct direct *d = s->direct;
+	bool kernel = d->kernel && d->kernel->seals;
+	struct buf said = { 0 };
+	int r, queued = 0;
+
+	if (kernel)
+		s->capture = &said;
+	direct_give(s, false);
+	r = say(s, arg);
+	if (kernel) {
+		s->capture = NULL;
+		queued = kernel_said(s, &said);
+		buf_release_wiped(s->pool, &said);
+	}
+	/* in any case: what was sent has its number */
+	if (direct_take(s, false) < 0 && (r >= 0 || !gnutls_error_is_fatal(r)))
+		r = GNUTLS_E_INTERNAL_ERROR;
+	if (kernel)
+		d->tx.seq |= KERNEL_OWN_SEQ;
+	return queued < 0 && (r >= 0 || !gnutls_error_is_fatal(r)) ? queued : r;
+}
+
+static int say_key_update(struct session *s, int ask)
+{
+	return gnutls_session_key_update(s->gs, ask ? GNUTLS_KU_PEER : 0);
+}
+
 int direct_key_update(struct session *s, bool ask)
 {
-	int r;
+	/* one that waits to be sent is one for all that came before it (4.6.3) */
+	if (s->direct->kernel && s->direct->kernel->key_waits && !ask)
+		return 0;
+	return direct_speak(s, say_key_update, ask);
+}
 
-	direct_give(s, false);
-	r = gnutls_session_key_update(s->gs, ask ? GNUTLS_KU_PEER : 0);
-	/* in any case: what was sent has its number */
-	return direct_take(s, false) < 0 && r >= 0 ? GNUTLS_E_INTERNAL_ERROR : r;
+static int say_alert_for(struct session *s, int code)
+{
+	return gnutls_alert_send_appropriate(s->gs, code);
 }
 
 void direct_wipe_half(struct direct_half *h)
@@ -159,10 +192,7 @@ int direct_fail(struct session *s, int code, struct err *e)
 	}
 	told = s->failed; /* by an alert, and nothing goes behind that */
 	s->failed = true;
-	if (!told && code != GNUTLS_E_FATAL_ALERT_RECEIVED && !s->sock->error && !s->closed) {
-		direct_give(s, false);
-		gnutls_alert_send_appropriate(s->gs, code);
-		direct_take(s, false);
-	}
+	if (!told && code != GNUTLS_E_FATAL_ALERT_RECEIVED && !s->sock->error && !s->closed)
+		direct_speak(s, say_alert_for, code);
 	return SOCK_FAILED;
 }

@@ -11,7 +11,6 @@
 #define CIPHER_MAX (DIRECT_PLAIN_MAX + 256) /* RFC 8446, 5.2 */
 #define OPEN_MAX   64 /* records opened ahead of the sink */
 #define EMPTY_MAX  1000 /* records without data in one call */
-#define KEY_UPDATE 24 /* RFC 8446, 4 */
 
 static size_t record_length(const uint8_t *header)
 {
@@ -112,7 +111,7 @@ static bool may_ask_for_update(const uint8_t *p, size_t n)
 		length = (size_t)p[1] << 16 | (size_t)p[2] << 8 | p[3];
 		if (n < 4 + length)
 			return true;
-		if (p[0] == KEY_UPDATE && length == 1 && p[4] == 1)
+		if (p[0] == DIRECT_KEY_UPDATE && length == 1 && p[4] == 1)
 			return true;
 		p += 4 + length;
 		n -= 4 + length;
@@ -120,28 +119,35 @@ static bool may_ask_for_update(const uint8_t *p, size_t n)
 	return n > 0;
 }
 
+static int say_what_comes(struct session *s, int unused)
+{
+	gnutls_packet_t packet = NULL;
+	ssize_t r = gnutls_record_recv_packet(s->gs, &packet);
+
+	(void)unused;
+	if (packet)
+		gnutls_packet_deinit(packet);
+	return r > 0 ? GNUTLS_E_UNEXPECTED_PACKET : (int)r;
+}
+
 /* GnuTLS reads the one record. 1 to go on, 0 at close_notify, or a code. */
 static int let_gnutls_read(struct session *s, uint8_t *p, size_t n)
 {
-	gnutls_packet_t packet = NULL;
-	ssize_t r;
+	int r;
 
 	s->hand = p;
 	s->hand_size = n;
 	direct_give(s, true);
-	direct_give(s, false);
-	r = gnutls_record_recv_packet(s->gs, &packet);
-	if (packet)
-		gnutls_packet_deinit(packet);
+	r = direct_speak(s, say_what_comes, 0);
 	s->hand = NULL;
-	if (r > 0 || s->hand_size)
+	if (s->hand_size)
 		return GNUTLS_E_UNEXPECTED_PACKET; /* it saw something else than we did */
 	s->hand_size = 0;
-	return r < 0 && !gnutls_error_is_fatal((int)r) ? 1 : (int)r;
+	return r < 0 && !gnutls_error_is_fatal(r) ? 1 : r;
 }
 
 /* The record at `opened` is for GnuTLS: seals it again and hands it over. */
-static int hand_over(struct session *s)
+int direct_hand_over(struct session *s)
 {
 	struct direct *d = s->direct;
 	uint8_t *p = s->in.data + d->opened, nonce[AEAD_NONCE_SIZE];
@@ -164,8 +170,6 @@ static int hand_over(struct session *s)
 	if (r <= 0)
 		return r;
 	r = direct_take(s, true);
-	if (r == 0)
-		r = direct_take(s, false);
 	/* its key changed, so it was a KeyUpdate; after our close_notify or alert
 	 * nothing is sent any more, and no key is needed */
 	if (r == 0 && d->asked && d->rx.records == 0 && !s->closed && !s->failed)
@@ -177,12 +181,23 @@ static int hand_over(struct session *s)
 	return r;
 }
 
+/* How much to read: all there is, or, where the kernel is to go on, not a byte of
+ * the record behind this one. */
+static size_t reading(const struct session *s)
+{
+	size_t n = buf_len(&s->in);
+
+	if (!s->direct->exact)
+		return SIZE_MAX;
+	return n < HEADER ? HEADER - n : HEADER + record_length(s->in.data + s->in.start) - n;
+}
+
 /* More ciphertext: bytes, 0 at the end, SOCK_*. A record that is not whole yet
  * moves to a buffer of its own size when nothing more is there, so that a large
  * buffer is never kept for it. */
 static long read_more(struct session *s)
 {
-	long n = session_read_ahead(s);
+	long n = session_read_ahead(s, reading(s));
 
 	if (n == SOCK_BLOCKED)
 		buf_shrink(s->pool, &s->in);
@@ -211,7 +226,7 @@ long direct_fill(struct session *s, struct err *e)
 		while (d->n_open) /* empty ones */
 			drop_record(s);
 		if (d->control) {
-			r = hand_over(s);
+			r = direct_hand_over(s);
 			if (r < 0)
 				s->fault = r;
 			continue;

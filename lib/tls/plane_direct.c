@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "lib/base/clock.h"
-#include "lib/tls/direct.h"
+#include "lib/tls/kernel.h"
 
 #define HEADER        DIRECT_HEADER
 #define SLOT_OVERHEAD (HEADER + 1 + AEAD_TAG_SIZE) /* header, inner type, tag */
@@ -24,7 +24,6 @@
 #define EARLY_SLOT    4096
 #define EARLY_BYTES   (64 * 1024)
 #define PAUSE_NS      NS_PER_S
-#define REKEY_RECORDS (1ULL << 23) /* half of what AES-GCM allows (RFC 8446, 5.5) */
 
 static size_t slot_at(size_t i, size_t slot_size)
 {
@@ -50,7 +49,7 @@ static size_t choose_slots(struct session *s)
 	return early && slots > EARLY_BYTES / EARLY_SLOT ? EARLY_BYTES / EARLY_SLOT : slots;
 }
 
-static int direct_reserve(struct session *s, struct iovec *iov, int max, size_t *total)
+int direct_reserve(struct session *s, struct iovec *iov, int max, size_t *total)
 {
 	struct direct *d = s->direct;
 	size_t i, slots;
@@ -100,13 +99,13 @@ static int speak_first(struct session *s, struct buf *said)
 	struct direct *d = s->direct;
 	int r = 0;
 
-	if (s->tickets_sent && d->tx.records < REKEY_RECORDS)
+	if (s->tickets_sent && d->tx.records < DIRECT_REKEY_RECORDS)
 		return 0;
 	s->capture = said;
 	direct_give(s, false);
 	if (!s->tickets_sent)
 		r = session_send_tickets(s);
-	if (r >= 0 && d->tx.records >= REKEY_RECORDS)
+	if (r >= 0 && d->tx.records >= DIRECT_REKEY_RECORDS)
 		r = gnutls_session_key_update(s->gs, 0);
 	s->capture = NULL;
 	if (direct_take(s, false) < 0 && r >= 0) /* whatever was said has its numbers */
@@ -155,7 +154,7 @@ static int seal_slots(struct session *s, size_t n)
 	return say_first(s, &said) < 0 ? GNUTLS_E_MEMORY_ERROR : r;
 }
 
-static int direct_commit(struct session *s, size_t n, bool full, struct err *e)
+int direct_commit(struct session *s, size_t n, bool full, struct err *e)
 {
 	struct direct *d = s->direct;
 	int r;
@@ -176,40 +175,48 @@ static int direct_commit(struct session *s, size_t n, bool full, struct err *e)
 
 /* --- the rest ------------------------------------------------------------------------------ */
 
-static int direct_close_notify(struct session *s, struct err *e)
+static int say_bye(struct session *s, int how)
 {
-	int r;
+	return gnutls_bye(s->gs, (gnutls_close_request_t)how);
+}
 
-	direct_give(s, false);
-	r = gnutls_bye(s->gs, GNUTLS_SHUT_WR);
-	direct_take(s, false); /* in any case: what was sent has its number */
+int direct_close_notify(struct session *s, struct err *e)
+{
+	int r = direct_speak(s, say_bye, GNUTLS_SHUT_WR);
+
 	return r < 0 ? direct_fail(s, r, e) : 0;
 }
 
-static void direct_abort(struct session *s)
+static int say_alert(struct session *s, int alert)
 {
-	direct_give(s, false);
-	gnutls_alert_send(s->gs, GNUTLS_AL_FATAL, GNUTLS_A_INTERNAL_ERROR);
-	direct_take(s, false); /* its number is used up */
+	return gnutls_alert_send(s->gs, GNUTLS_AL_FATAL, (gnutls_alert_description_t)alert);
 }
 
-static void direct_wear_out(struct session *s)
+void direct_abort(struct session *s)
 {
-	s->direct->tx.records = REKEY_RECORDS;
+	direct_speak(s, say_alert, GNUTLS_A_INTERNAL_ERROR);
 }
 
-static void direct_leave(struct session *s)
+void direct_leave(struct session *s)
 {
 	direct_rest(&s->direct->rx);
 	direct_rest(&s->direct->tx);
 }
 
-static void direct_release(struct session *s)
+void direct_wear_out(struct session *s)
+{
+	s->direct->tx.records = DIRECT_REKEY_RECORDS;
+}
+
+void direct_release(struct session *s)
 {
 	if (!s->direct)
 		return;
 	direct_wipe_half(&s->direct->rx);
 	direct_wipe_half(&s->direct->tx);
+	if (s->direct->kernel)
+		buf_release(s->pool, &s->direct->kernel->said);
+	free(s->direct->kernel);
 	free(s->direct);
 	s->direct = NULL;
 }

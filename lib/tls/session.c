@@ -21,7 +21,7 @@
 
 /* --- the buffered transport ---------------------------------------------------- */
 
-long session_read_ahead(struct session *s)
+long session_read_ahead(struct session *s, size_t max)
 {
 	size_t room;
 	long n;
@@ -32,7 +32,7 @@ long session_read_ahead(struct session *s)
 		s->sock->error = ENOMEM;
 		return SOCK_FAILED;
 	}
-	room = s->in_size;
+	room = s->in_size < max ? s->in_size : max;
 	n = sock_read(s->sock, s->in.data + s->in.end, room);
 	if (n <= 0)
 		return n;
@@ -45,6 +45,8 @@ long session_read_ahead(struct session *s)
 		s->n_first = (unsigned char)(s->n_first + k);
 	}
 	s->in.end += (size_t)n;
+	if (room < s->in_size)
+		return n;
 	if ((size_t)n == room && s->in_size < READ_MAX)
 		s->in_size *= 2;
 	else if ((size_t)n < room / 4 && s->in_size > READ_FIRST)
@@ -103,7 +105,7 @@ static ssize_t pull(gnutls_transport_ptr_t p, void *data, size_t size)
 	if (s->direct)
 		return pull_handed(s, data, size);
 	if (!buf_len(&s->in)) {
-		n = session_read_ahead(s);
+		n = session_read_ahead(s, SIZE_MAX);
 		/* GnuTLS would take the end for the session's: then nothing could be
 		 * sent any more either. The plane sees it and judges. */
 		if (n == 0 && s->handshaken)
@@ -340,8 +342,9 @@ static int handshake_done(struct session *s, struct err *e)
 	if (s->peer && s->peer->tickets && gnutls_protocol_get_version(s->gs) != GNUTLS_TLS1_3)
 		keep_ticket(s);
 	s->handshaken = true;
-	if (s->config->dataplane != TLS_DATAPLANE_GNUTLS)
-		plane_direct_start(s); /* or GnuTLS's it is */
+	if (s->config->dataplane != TLS_DATAPLANE_GNUTLS && plane_direct_start(s) == 0 &&
+		s->config->dataplane == TLS_DATAPLANE_KTLS)
+		plane_ktls_start(s); /* or the one before it is */
 	free(s->why);
 	s->why = NULL;
 	return 0;
@@ -395,92 +398,4 @@ int session_send_tickets(struct session *s)
 	if (gnutls_session_is_resumed(s->gs))
 		n = 1; /* the client used one up */
 	return gnutls_session_ticket_send(s->gs, n, 0);
-}
-
-/* --- traffic: the plane's ------------------------------------------------------------- */
-
-long session_fill(struct session *s, struct err *e)
-{
-	return s->plane->fill(s, e);
-}
-
-int session_peek(const struct session *s, struct iovec *iov, int max, size_t *total)
-{
-	return s->plane->peek(s, iov, max, total);
-}
-
-void session_consume(struct session *s, size_t n)
-{
-	s->plane->consume(s, n);
-}
-
-int session_reserve(struct session *s, struct iovec *iov, int max, size_t *total)
-{
-	return s->plane->reserve(s, iov, max, total);
-}
-
-int session_commit(struct session *s, size_t n, bool full, struct err *e)
-{
-	return s->plane->commit(s, n, full, e);
-}
-
-int session_flush(struct session *s, struct err *e)
-{
-	long n;
-
-	while (buf_len(&s->out)) {
-		n = sock_write(s->sock, s->out.data + s->out.start, buf_len(&s->out));
-		if (n == SOCK_BLOCKED)
-			return SOCK_BLOCKED;
-		if (n < 0) {
-			err_sys(e, ERR_IO, s->sock->error, "cannot send to the TLS peer");
-			return SOCK_FAILED;
-		}
-		buf_consume(&s->out, (size_t)n);
-	}
-	if (s->out.data)
-		buf_release(s->pool, &s->out);
-	return 0;
-}
-
-int session_close_notify(struct session *s, struct err *e)
-{
-	if (s->closed || s->failed)
-		return 0;
-	s->closed = true;
-	return s->plane->close_notify(s, e);
-}
-
-size_t session_unsent(const struct session *s)
-{
-	return buf_len(&s->out);
-}
-
-bool session_offered_ticket(const struct session *s)
-{
-	return s->offered_ticket;
-}
-
-void session_abort(struct session *s)
-{
-	if (s->failed || s->closed)
-		return;
-	s->failed = true;
-	s->plane->abort(s);
-}
-
-int session_key_update(struct session *s, bool ask)
-{
-	return s->plane->key_update(s, ask);
-}
-
-void session_wear_out(struct session *s)
-{
-	if (s->plane->wear_out)
-		s->plane->wear_out(s);
-}
-
-bool session_holds_memory(const struct session *s)
-{
-	return s->in.data || s->out.data || s->stage.data || s->held_n;
 }

@@ -76,6 +76,25 @@ int session_commit(struct session *s, size_t n, bool full, struct err *e);
 /* 0 when nothing is left to send, SOCK_BLOCKED, SOCK_FAILED with e. */
 int session_flush(struct session *s, struct err *e);
 
+/* Takes a share of what still comes and throws it away, after a failure: bytes, 0 at
+ * the end, SOCK_*. */
+long session_discard(struct session *s);
+
+/* Whether the kernel opens (seals) the records now and the session itself holds
+ * nothing of them: then the socket gives (takes) plaintext, and bytes may pass by
+ * the session. A socket that gives none has a record of another kind or an end,
+ * which is session_fill's. An errno of such a read is told to session_kernel_failed,
+ * for session_fill to judge. After each piece that was sent so comes
+ * session_kernel_sent: 0, or SOCK_FAILED with e. */
+bool session_kernel_opens(const struct session *s);
+bool session_kernel_seals(const struct session *s);
+void session_kernel_failed(struct session *s, int error);
+int session_kernel_sent(struct session *s, struct err *e);
+
+/* Who has sealed and opened the records so far: "gnutls", "direct", or "ktls" when
+ * both directions have come to the kernel. */
+const char *session_plane(const struct session *s);
+
 /* Bytes of records that wait to be flushed. */
 size_t session_unsent(const struct session *s);
 

@@ -30,7 +30,7 @@ void session_info(const struct session *s, struct session_info *out)
 	out->by_psk = !out->resumed && (kx == GNUTLS_KX_PSK || kx == GNUTLS_KX_ECDHE_PSK || kx == GNUTLS_KX_DHE_PSK);
 	out->client_certificate_requested =
 		s->config->role == TLS_CLIENT && gnutls_certificate_client_get_request_status(s->gs);
-	out->plane = s->plane->name;
+	out->plane = session_plane(s);
 	if (gnutls_alpn_get_selected_protocol(s->gs, &alpn) == 0 && alpn.size < sizeof(out->alpn))
 		memcpy(out->alpn, alpn.data, alpn.size);
 }

@@ -84,7 +84,10 @@ void session_explain(const struct session *s, int code, struct err *e);
 /* The tickets of a server, once, before its first data; a GnuTLS code. */
 int session_send_tickets(struct session *s);
 
-/* Fills `in` from the socket. Bytes read, 0 at the end, SOCK_*. */
-long session_read_ahead(struct session *s);
+/* Fills `in` from the socket, with max bytes at most. Bytes read, 0 at the end, SOCK_*. */
+long session_read_ahead(struct session *s, size_t max);
+
+/* Sends `out`, as session_flush does. */
+int session_flush_out(struct session *s, struct err *e);
 
 #endif

@@ -19,7 +19,7 @@ import servers  # noqa: E402
 import tlsend  # noqa: E402
 import tlskit  # noqa: E402
 
-LIMIT = 60  # seconds a test
+LIMIT = 60 * ends.PATIENCE  # seconds a test
 
 soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
 resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

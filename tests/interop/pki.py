@@ -57,8 +57,16 @@ def ec_key():
     return ec.generate_private_key(ec.SECP256R1())
 
 
+# files of RSA keys made beforehand, for a machine that is slow
+MADE = iter(os.environ.get("TLSKIT_RSA_KEYS", "").split())
+
+
 def rsa_key():
-    return rsa.generate_private_key(65537, 3072)
+    path = next(MADE, None)
+    if not path:
+        return rsa.generate_private_key(65537, 3072)
+    with open(path, "rb") as f:
+        return serialization.load_pem_private_key(f.read(), None)
 
 
 def subject(cn, ou=None):

@@ -9,6 +9,7 @@ import time
 import pytest
 
 import ends
+import ktls
 import servers
 import tlsend
 from peers import GnutlsCli, OpensslClient
@@ -53,7 +54,7 @@ def failed(line, word, stage="flow"):
     assert re.search(word, line["reason"], re.I), line
 
 
-@pytest.fixture(params=["1.2", "1.3", "1.3-gnutls"])
+@pytest.fixture(params=["1.2", "1.3", "1.3-gnutls", *(["1.3-ktls"] if ktls.OFFERED else [])])
 def flavour(request):
     """A version, and a data plane where it is not the fastest."""
     return request.param

@@ -26,7 +26,7 @@ def sanitized():
         return False
 
 
-SLOW = 4 if sanitized() else 1  # how much longer things may take
+SLOW = (4 if sanitized() else 1) * ends.PATIENCE  # how much longer things may take
 
 
 def took(start, least, most):
