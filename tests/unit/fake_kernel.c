@@ -32,9 +32,9 @@ struct fake_kernel fake_kernel;
 static struct fake_socket *sockets[FDS];
 static const struct ktls_calls *system_calls;
 
-static bool yes(void)
+static bool available(void)
 {
-	return true;
+	return !fake_kernel.absent;
 }
 
 static bool rekeys(void)
@@ -45,6 +45,8 @@ static bool rekeys(void)
 static int attach(int fd)
 {
 	cr_assert(fd >= 0 && fd < FDS && !sockets[fd]);
+	if (fake_kernel.attach_error)
+		return fake_kernel.attach_error;
 	sockets[fd] = calloc(1, sizeof(*sockets[fd]));
 	cr_assert(sockets[fd]);
 	return 0;
@@ -198,7 +200,7 @@ static bool cut(const struct sock *s)
 
 void fake_kernel_install(bool can_rekey)
 {
-	static const struct ktls_calls calls = { yes, rekeys, attach, set_key, receive, send_type, next_seq, handed_on, cut };
+	static const struct ktls_calls calls = { available, rekeys, attach, set_key, receive, send_type, next_seq, handed_on, cut };
 
 	system_calls = ktls_system;
 	ktls_system = &calls;

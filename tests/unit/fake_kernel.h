@@ -10,6 +10,8 @@
  * authentic. */
 struct fake_kernel {
 	bool rekeys;
+	bool absent; /* no TLS at all */
+	int attach_error; /* for every connection */
 	int refuse[2]; /* the errno for a key to seal with ([0]) or to open with ([1]) */
 	bool full; /* handed_on says no */
 	/* what was done, over both sockets */

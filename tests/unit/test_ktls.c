@@ -19,6 +19,7 @@ static struct pair pair;
 static struct tls_config *config[2];
 static const char *suite;
 static struct tickets *tickets;
+static int max_version = 13;
 
 /* Which side's records are the kernel's. */
 enum who { CLIENT = 1, SERVER = 2, BOTH = 3 };
@@ -32,6 +33,7 @@ static void open_pair(enum who who, bool rekeys)
 	fake_kernel_install(rekeys);
 	o[0].insecure_no_verify = true;
 	for (i = 0; i < 2; i++) {
+		o[i].max_version = max_version;
 		o[i].dataplane = who & (i ? SERVER : CLIENT) ? TLS_DATAPLANE_KTLS : TLS_DATAPLANE_DIRECT;
 		if (suite)
 			o[i].suites = (struct names_list){ &suite, 1 };
@@ -126,6 +128,39 @@ Test(ktls, a_suite_it_does_not_have_stays_direct)
 	cr_assert_eq(fake_kernel.keys[0] + fake_kernel.keys[1], 0);
 	close_pair();
 	suite = NULL;
+}
+
+/* What is asked for and not to be had is the plane before it, without a word. */
+Test(ktls, falls_back)
+{
+	static const struct {
+		bool absent;
+		int attach_error;
+		size_t limit; /* of the client's, for records */
+		int version;
+		const char *plane; /* the server's */
+	} cases[] = {
+		{ true, 0, 0, 13, "direct" },
+		{ false, ENOTCONN, 0, 13, "direct" },
+		{ false, 0, 4096, 13, "direct" },
+		{ false, 0, 0, 12, "gnutls" },
+		{ false, 0, 0, 13, "ktls" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		max_version = cases[i].version;
+		open_pair(SERVER, false);
+		fake_kernel.absent = cases[i].absent;
+		fake_kernel.attach_error = cases[i].attach_error;
+		if (cases[i].limit)
+			cr_assert_eq(gnutls_record_set_max_recv_size(pair.s[0]->gs, cases[i].limit), 0);
+		cr_assert(pair_shake(&pair), "%s / %s", pair.err[0].msg, pair.err[1].msg);
+		carry_both_ways();
+		cr_assert_str_eq(session_plane(pair.s[1]), cases[i].plane, "case %zu: %s", i, session_plane(pair.s[1]));
+		close_pair();
+	}
+	max_version = 13;
 }
 
 /* --- between two records ------------------------------------------------------------ */
