@@ -7,23 +7,24 @@
 
 #include "lib/net/parley.h"
 
-/* Ends it in a failure whose message is in e, with the step before it. */
-static enum parley_status fail(struct parley *p, const char *step, struct err *e)
+const char *parley_step(const struct parley *p)
 {
+	return p->ops->step != NULL ? p->ops->step(p) : NULL;
+}
+
+/* Ends it in a failure whose message is in e, with the step before it. */
+static enum parley_status fail(struct parley *p, struct err *e)
+{
+	const char *step = parley_step(p);
+
 	if (step != NULL)
 		err_prefix(e, "%s", step);
 	return p->status = PARLEY_FAILED;
 }
 
-static const char *step_of(const struct parley *p)
-{
-	return p->ops->step != NULL ? p->ops->step(p) : NULL;
-}
-
 /* One call of the implementation. *used grows by what it took. */
 static void take(struct parley *p, const uint8_t *data, size_t n, size_t *used, struct err *e)
 {
-	const char *step = step_of(p);
 	size_t took = 0;
 
 	p->status = p->ops->feed(p, data, n, &took, e);
@@ -34,7 +35,7 @@ static void take(struct parley *p, const uint8_t *data, size_t n, size_t *used, 
 		p->status = PARLEY_FAILED;
 	}
 	if (p->status == PARLEY_FAILED)
-		fail(p, step, e);
+		fail(p, e);
 }
 
 /* Whether it ended before; e gets a word of it where it failed. */
@@ -66,14 +67,14 @@ enum parley_status parley_feed(struct parley *p, const uint8_t *data, size_t n, 
 		take(p, data + *used, within_limit(p, n - *used), used, e);
 	if (*used < n && p->status == PARLEY_MORE) {
 		err_set(e, ERR_RUNTIME, "more than %d bytes came, and still no end of it", PARLEY_LINE_MAX);
-		return fail(p, step_of(p), e);
+		return fail(p, e);
 	}
 	if (*used < n && p->status == PARLEY_DONE && p->ops->tls_next) {
 		err_set(e, ERR_HANDSHAKE,
 			"injected data: %zu bytes in the clear came behind the go-ahead for TLS, "
 			"perhaps put there by somebody between here and the server",
 			n - *used);
-		return fail(p, step_of(p), e);
+		return fail(p, e);
 	}
 	return p->status;
 }
@@ -84,7 +85,7 @@ enum parley_status parley_end(struct parley *p, struct err *e)
 		return p->status;
 	err_set(e, ERR_IO, p->heard > 0 ? "the other side ended the connection" :
 					  "the other side ended the connection without a word");
-	return fail(p, step_of(p), e);
+	return fail(p, e);
 }
 
 const uint8_t *parley_out(const struct parley *p, size_t *n)

@@ -30,8 +30,8 @@ struct parley_ops {
 	 * message whole keeps its beginning. */
 	enum parley_status (*feed)(struct parley *p, const uint8_t *data, size_t n, size_t *used, struct err *e);
 	void (*free)(struct parley *p); /* with what it embeds p in */
-	/* May be NULL. Which step it is at ("smtp: EHLO"): stands before each failure
-	 * of parley_feed and parley_end, those of feed above included. */
+	/* May be NULL. Which step it is at ("smtp: EHLO"), or failed at: stands before
+	 * each failure of parley_feed and parley_end, those of feed above included. */
 	const char *(*step)(const struct parley *p);
 	bool tls_next; /* TLS follows: bytes behind the end are injected, a failure */
 };
@@ -59,6 +59,10 @@ enum parley_status parley_feed(struct parley *p, const uint8_t *data, size_t n, 
 
 /* The other side ended the connection: fails (ERR_IO), unless it was done. */
 enum parley_status parley_end(struct parley *p, struct err *e);
+
+/* Which step it is at, for the message when a deadline passes; NULL where the
+ * protocol names none. Valid until the next call. */
+const char *parley_step(const struct parley *p);
 
 /* What is to be sent now, and that n bytes of it went. There may be something to
  * send after PARLEY_DONE as well: it goes before TLS does. */
