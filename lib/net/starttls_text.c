@@ -121,6 +121,24 @@ static bool is_in(const char *command, const char *const *list)
 	return false;
 }
 
+/* CAP * LS :multi-prefix tls …, whose capability is not called as the command is. */
+static enum parley_status irc_capabilities(struct starttls *s, const char *line, struct err *e)
+{
+	const char *words = strstr(line, " :");
+	bool tls = false;
+
+	if (strstr(line, " LS ") == NULL || words == NULL)
+		return PARLEY_MORE;
+	for (words += 2; *words != '\0'; words += strspn(words, " ")) {
+		size_t n = strcspn(words, " ");
+
+		tls = tls || starttls_begins(words, "tls");
+		starttls_list(s, words, n);
+		words += n;
+	}
+	return tls ? PARLEY_MORE : starttls_not_offered(s, e);
+}
+
 /* What else a server says while we wait is notices, and other numbers. */
 static enum parley_status irc_line(struct starttls *s, const char *line, size_t n, struct err *e)
 {
@@ -135,15 +153,22 @@ static enum parley_status irc_line(struct starttls *s, const char *line, size_t 
 		return starttls_strange(s, e, line, n);
 	if (starttls_begins(command, "670"))
 		return PARLEY_DONE;
+	if (starttls_begins(command, "CAP"))
+		return irc_capabilities(s, command, e);
 	if (starttls_begins(command, "PING"))
 		return starttls_ask(s, "STARTTLS", irc_line, e, "PONG%s", command + strlen("PING"));
-	return is_in(command, refusals) ? starttls_refused(e, line, n, NULL) : PARLEY_MORE;
+	if (!is_in(command, refusals) || strstr(command, " CAP ") != NULL) /* of our CAP, an old server */
+		return PARLEY_MORE;
+	return starttls_refused(e, line, n, NULL);
 }
 
-/* At once: servers that greet first do so for as long as they look our name up. */
+/* At once: servers that greet first do so for as long as they look our name up. All
+ * of it at once: what does not know STARTTLS need not answer it before we have a
+ * nickname, and what does not know CAP need not answer that; CAP END, for registration
+ * must not wait for a second one behind TLS. */
 static enum parley_status irc_start(struct starttls *s, struct err *e)
 {
-	return starttls_ask(s, "STARTTLS", irc_line, e, "STARTTLS");
+	return starttls_ask(s, "STARTTLS", irc_line, e, "CAP LS\r\nCAP END\r\nSTARTTLS");
 }
 
 const struct starttls_proto starttls_irc = { .verb = "STARTTLS", .port = 6667, .start = irc_start };

@@ -14,6 +14,7 @@
  * the last.) */
 
 #define SAYS(text) .says = text, .n = sizeof(text) - 1
+#define IRC	   "CAP LS\r\nCAP END\r\nSTARTTLS\r\n"
 
 static const struct row {
 	const char *proto, *says;
@@ -103,11 +104,13 @@ static const struct row {
 		     "8.0.1\0\1\0\0\0saltsalt\0\xff\xff\x2d\2\0\xff\xff\x15\0\0"),
 		"\x20\0\0\1\x05\xaa\x08\0\0\0\0\1\x2d\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 36 },
 	/* irc */
-	{ "irc", SAYS(":irc.example 670 * :STARTTLS successful\r\n"), "STARTTLS\r\n" },
+	{ "irc", SAYS(":irc.example 670 * :STARTTLS successful\r\n"), IRC },
+	{ "irc", SAYS(":irc CAP * LS :a tlsx tls b\r\n:irc CAP * ACK :a\r\n:irc 670 * :go\r\n"), IRC },
 	{ "irc",
 		SAYS("NOTICE AUTH :*** Looking up your hostname\r\n:irc 020 * :Please wait\r\n\r\nPING :12 34\r\n"
+		     ":irc 421 * CAP :Unknown command\r\n:irc 451 * CAP :You have not registered\r\n"
 		     ":irc.example NOTICE * :670 is not here\r\n@time=1;a=b  :irc.example  670 nick :go\r\n"),
-		"STARTTLS\r\nPONG :12 34\r\n" },
+		IRC "PONG :12 34\r\n" },
 };
 
 #define N_ROWS (sizeof(rows) / sizeof(rows[0]))

@@ -185,6 +185,9 @@ static const struct row {
 	{ "mysql", SAYS("220 "),
 		"mysql: greeting: what the server says is not mysql, this looks like SMTP or FTP: 220" },
 
+	{ "irc", SAYS(":irc CAP * LS :a tlsx sts=port=6697\r\n"),
+		"irc: STARTTLS is not offered (capabilities: a tlsx sts=port=6697)" },
+	{ "irc", SAYS(":irc CAP * LS :\r\n"), "irc: STARTTLS is not offered (capabilities: none)" },
 	{ "irc", SAYS(":irc 691 * :no\r\n"), "irc: STARTTLS: the server answered :irc 691 * :no" },
 	{ "irc", SAYS(":irc 421 * STARTTLS :Unknown command\r\n"),
 		"irc: STARTTLS: the server answered :irc 421 * STARTTLS :Unknown command" },
