@@ -55,7 +55,7 @@ class Peer:
 
     def __init__(self, *args):
         self.args = [str(a) for a in args]
-        self.dir, self.proc, self.port = None, None, None
+        self.dir, self.proc, self.port, self.command = None, None, None, []
         self.pass_fds = ()
 
     def argv(self):
@@ -156,6 +156,25 @@ class Peer:
         if len(text) > 6000:
             text = text[:2000] + "\n[…]\n" + text[-4000:]
         return f"$ {' '.join(self.command)}\n{text}{'' if self.pipes else self.stdout()[-2000:]}"
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class OnFreePort(Peer):
+    """For servers that need a number: another one when somebody was faster."""
+
+    def start(self):
+        for attempt in range(5):
+            self.number = free_port()
+            try:
+                return super().start()
+            except AssertionError:
+                if attempt == 4 or "in use" not in self.stderr() + self.stdout():
+                    raise
 
 
 class Client:

@@ -4,33 +4,13 @@ side and the client line that it prints."""
 
 import getpass
 import os
-import socket
 import subprocess
 
 import pytest
 
 import ends
 import tlskit
-from peers import PEERS, Peer, program
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
-class OnFreePort(Peer):
-    """For servers that need a number: another one when somebody was faster."""
-
-    def start(self):
-        for attempt in range(5):
-            self.number = free_port()
-            try:
-                return super().start()
-            except AssertionError:
-                if attempt == 4 or "in use" not in self.stderr() + self.stdout():
-                    raise
+from peers import PEERS, OnFreePort, Peer, program
 
 
 class Iperf3(OnFreePort):
