@@ -3,6 +3,9 @@
 
 #include <event2/event.h>
 #include <gnutls/gnutls.h>
+#ifdef HAVE_LIBCRYPTO
+#include <openssl/crypto.h>
+#endif
 #ifdef HAVE_SODIUM
 #include <sodium.h>
 #endif
@@ -20,10 +23,13 @@ void version_print(FILE *out)
 #ifdef HAVE_SODIUM
 	fprintf(out, "libsodium %s\n", sodium_version_string());
 #endif
-	c = aead_chacha_choice();
-	if (c->sodium_mb_s > 0)
-		fprintf(out, "ChaCha20-Poly1305 by %s (here: GnuTLS %.0f MB/s, libsodium %.0f MB/s)\n", c->engine,
-			c->gnutls_mb_s, c->sodium_mb_s);
-	else
-		fprintf(out, "ChaCha20-Poly1305 by %s\n", c->engine);
+#ifdef HAVE_LIBCRYPTO
+	fprintf(out, "libcrypto (OpenSSL) %s, for ciphers alone\n", OpenSSL_version(OPENSSL_VERSION_STRING));
+#endif
+	for (size_t i = 0; (c = aead_choice(i)) != NULL; i++) {
+		fprintf(out, "%s by %s (here", c->cipher, c->engine);
+		for (size_t k = 0; k < c->n; k++)
+			fprintf(out, "%s %s %.0f MB/s", k ? "," : ":", c->tried[k].engine, c->tried[k].mb_s);
+		fputs(")\n", out);
+	}
 }

@@ -333,12 +333,15 @@ static uint64_t connection_limit(uint64_t wanted)
 }
 
 /* The measurement is made now, and not on the first connection's time. */
-static void choose_chacha(void)
+static void choose_ciphers(void)
 {
-	const struct aead_choice *c = aead_chacha_choice();
+	const struct aead_choice *c;
+	size_t i, k;
 
-	log_msg(LOG_DEBUG, "ChaCha20-Poly1305 by %s (GnuTLS %.0f MB/s, libsodium %.0f MB/s)", c->engine, c->gnutls_mb_s,
-		c->sodium_mb_s);
+	for (i = 0; (c = aead_choice(i)); i++)
+		for (k = 0; k < c->n; k++)
+			log_msg(LOG_DEBUG, "%s by %s: %.0f MB/s%s", c->cipher, c->tried[k].engine, c->tried[k].mb_s,
+				c->tried[k].engine == c->engine ? ", the one in use" : "");
 }
 
 static bool wants_kernel(const struct tunnel_options *o)
@@ -361,7 +364,7 @@ struct tunnel *tunnel_open(const struct tunnel_options *o, struct err *e)
 	t->on_close_arg = o->on_close_arg;
 	t->single = o->listen->kind == ADDR_STDIO || o->targets[0].kind == ADDR_STDIO;
 	limit_keep_heap(HEAP_KEEP);
-	choose_chacha();
+	choose_ciphers();
 	t->setup.kernel = wants_kernel(o) && ktls_system->available();
 	if (wants_kernel(o) && !t->setup.kernel)
 		log_msg(LOG_WARN, "--dataplane ktls: this kernel offers no TLS (is its module loaded? modprobe tls); "

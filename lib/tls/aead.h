@@ -9,9 +9,10 @@
 
 #include "lib/base/err.h"
 
-/* AEADs for the direct record path: one key, in place, tag behind the data.
- * The cryptography is GnuTLS's, and for ChaCha20-Poly1305 that of GnuTLS or
- * libsodium, whichever is the faster on this machine. */
+/* AEADs for the direct record path: one key, in place, tag behind the data. The
+ * cryptography is a library's: GnuTLS's, or, where that is clearly faster on this
+ * machine, libsodium's (ChaCha20-Poly1305) or that of OpenSSL's libcrypto (AES-GCM
+ * too). The latter two are optional, and nothing else of them is used. */
 
 #define AEAD_NONCE_SIZE 12
 #define AEAD_TAG_SIZE   16
@@ -34,12 +35,24 @@ int aead_seal(struct aead *a, const uint8_t nonce[AEAD_NONCE_SIZE], const void *
  * it is not authentic: then data is unspecified and must not be used. */
 int aead_open(struct aead *a, const uint8_t nonce[AEAD_NONCE_SIZE], const void *aad, size_t aad_size, uint8_t *data, size_t n);
 
-/* Which library does ChaCha20-Poly1305 here, measured once, in a few ms, at the
- * first call; from then on a word. */
+/* The same with one engine ("GnuTLS", "libsodium", "libcrypto"), for tests. NULL: not in
+ * this build, or not for this cipher. */
+struct aead *aead_new_by(const char *engine, gnutls_cipher_algorithm_t cipher, const gnutls_datum_t *key);
+
+/* Which library does a cipher here, measured once, in a millisecond or a few, at the
+ * first call or use; from then on a word. The i-th of those that there is a choice for;
+ * NULL behind the last one. */
+#define AEAD_ENGINES 3
+
 struct aead_choice {
-	const char *engine; /* "GnuTLS" or "libsodium" */
-	double gnutls_mb_s, sodium_mb_s; /* 0: not there */
+	const char *cipher; /* "AES-128-GCM" */
+	const char *engine; /* the one in use */
+	struct {
+		const char *engine;
+		double mb_s; /* 0: it does not work */
+	} tried[AEAD_ENGINES];
+	size_t n;
 };
-const struct aead_choice *aead_chacha_choice(void);
+const struct aead_choice *aead_choice(size_t i);
 
 #endif

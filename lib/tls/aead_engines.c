@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+
+#include "lib/tls/aead_int.h"
+
+#include <gnutls/crypto.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef HAVE_SODIUM
+#include <sodium.h>
+#endif
+#ifdef HAVE_LIBCRYPTO
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <pthread.h>
+#endif
+
+/* --- GnuTLS: all of them ----------------------------------------------------------- */
+
+static bool gnutls_knows(gnutls_cipher_algorithm_t cipher)
+{
+	(void)cipher;
+	return true;
+}
+
+static void *gnutls_key(gnutls_cipher_algorithm_t cipher, const gnutls_datum_t *key)
+{
+	gnutls_aead_cipher_hd_t h;
+
+	return gnutls_aead_cipher_init(&h, cipher, key) < 0 ? NULL : h;
+}
+
+static void gnutls_unkey(void *state)
+{
+	gnutls_aead_cipher_deinit(state);
+}
+
+static int gnutls_seal(void *h, const uint8_t *nonce, const void *aad, size_t aad_size, uint8_t *data, size_t n)
+{
+	giovec_t auth = { (void *)aad, aad_size }, iov = { data, n };
+	size_t tag_size = AEAD_TAG_SIZE;
+
+	return gnutls_aead_cipher_encryptv2(h, nonce, AEAD_NONCE_SIZE, &auth, 1, &iov, 1, data + n, &tag_size) < 0 ? -1 : 0;
+}
+
+static int gnutls_open(void *h, const uint8_t *nonce, const void *aad, size_t aad_size, uint8_t *data, size_t n)
+{
+	giovec_t auth = { (void *)aad, aad_size }, iov = { data, n };
+
+	return gnutls_aead_cipher_decryptv2(h, nonce, AEAD_NONCE_SIZE, &auth, 1, &iov, 1, data + n, AEAD_TAG_SIZE) < 0 ? -1 : 0;
+}
+
+static const struct aead_engine gnutls_engine = { "GnuTLS", gnutls_knows, gnutls_key, gnutls_unkey, gnutls_seal, gnutls_open };
+
+/* --- libsodium: ChaCha20-Poly1305 --------------------------------------------------- */
+
+#ifdef HAVE_SODIUM
+static bool sodium_knows(gnutls_cipher_algorithm_t cipher)
+{
+	/* without sodium_init its reference code would run, seven times slower */
+	return cipher == GNUTLS_CIPHER_CHACHA20_POLY1305 && sodium_init() >= 0;
+}
+
+static void *sodium_key(gnutls_cipher_algorithm_t cipher, const gnutls_datum_t *key)
+{
+	uint8_t *k = malloc(AEAD_KEY_MAX);
+
+	(void)cipher;
+	if (k)
+		memcpy(k, key->data, AEAD_KEY_MAX);
+	return k;
+}
+
+static void sodium_unkey(void *state)
+{
+	gnutls_memset(state, 0, AEAD_KEY_MAX);
+	free(state);
+}
+
+static int sodium_seal(void *key, const uint8_t *nonce, const void *aad, size_t aad_size, uint8_t *data, size_t n)
+{
+	return crypto_aead_chacha20poly1305_ietf_encrypt_detached(data, data + n, NULL, data, n, aad, aad_size, NULL, nonce, key);
+}
+
+static int sodium_open(void *key, const uint8_t *nonce, const void *aad, size_t aad_size, uint8_t *data, size_t n)
+{
+	return crypto_aead_chacha20poly1305_ietf_decrypt_detached(data, NULL, data, n, data + n, aad, aad_size, nonce, key);
+}
+
+static const struct aead_engine sodium_engine = { "libsodium", sodium_knows, sodium_key, sodium_unkey, sodium_seal, sodium_open };
+#endif
+
+/* --- libcrypto (OpenSSL 3): AES-GCM and ChaCha20-Poly1305 ----------------------------- */
+
+#ifdef HAVE_LIBCRYPTO
+/* Its code for processors without AES instructions is the fastest there is, and so is
+ * its ChaCha20 on x86-64. Nothing else of OpenSSL is used. */
+static const struct {
+	gnutls_cipher_algorithm_t cipher;
+	const char *name;
+} libcrypto_names[] = {
+	{ GNUTLS_CIPHER_AES_128_GCM, "AES-128-GCM" },
+	{ GNUTLS_CIPHER_AES_256_GCM, "AES-256-GCM" },
+	{ GNUTLS_CIPHER_CHACHA20_POLY1305, "ChaCha20-Poly1305" },
+};
+
+#define LIBCRYPTO_COUNT (sizeof(libcrypto_names) / sizeof(libcrypto_names[0]))
+
+static EVP_CIPHER *libcrypto_ciphers[LIBCRYPTO_COUNT]; /* NULL: not to be had (a policy, another provider) */
+
+static void libcrypto_fetch(void)
+{
+	size_t i;
+
+	/* openssl.cnf is for programs that are OpenSSL's */
+	if (!OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL))
+		return;
+	for (i = 0; i < LIBCRYPTO_COUNT; i++)
+		libcrypto_ciphers[i] = EVP_CIPHER_fetch(NULL, libcrypto_names[i].name, NULL);
+}
+
+static EVP_CIPHER *libcrypto_cipher(gnutls_cipher_algorithm_t cipher)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	size_t i;
+
+	pthread_once(&once, libcrypto_fetch);
+	for (i = 0; i < LIBCRYPTO_COUNT; i++)
+		if (libcrypto_names[i].cipher == cipher)
+			return libcrypto_ciphers[i];
+	return NULL;
+}
+
+static bool libcrypto_knows(gnutls_cipher_algorithm_t cipher)
+{
+	return libcrypto_cipher(cipher) != NULL;
+}
+
+static void *libcrypto_key(gnutls_cipher_algorithm_t cipher, const gnutls_datum_t *key)
+{
+	EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
+
+	if (c && EVP_CipherInit_ex(c, libcrypto_cipher(cipher), NULL, key->data, NULL, 1) == 1)
+		return c;
+	EVP_CIPHER_CTX_free(c);
+	return NULL;
+}
+
+static void libcrypto_unkey(void *state)
+{
+	EVP_CIPHER_CTX_free(state); /* wipes */
+}
+
+static int libcrypto_seal(void *c, const uint8_t *nonce, const void *aad, size_t aad_size, uint8_t *data, size_t n)
+{
+	int got;
+
+	if (EVP_CipherInit_ex(c, NULL, NULL, NULL, nonce, 1) != 1 || EVP_CipherUpdate(c, NULL, &got, aad, (int)aad_size) != 1 ||
+		EVP_CipherUpdate(c, data, &got, data, (int)n) != 1 || EVP_CipherFinal_ex(c, data + n, &got) != 1)
+		return -1;
+	return EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, AEAD_TAG_SIZE, data + n) == 1 ? 0 : -1;
+}
+
+static int libcrypto_open(void *c, const uint8_t *nonce, const void *aad, size_t aad_size, uint8_t *data, size_t n)
+{
+	int got;
+
+	if (EVP_CipherInit_ex(c, NULL, NULL, NULL, nonce, 0) != 1 ||
+		EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_SET_TAG, AEAD_TAG_SIZE, data + n) != 1 ||
+		EVP_CipherUpdate(c, NULL, &got, aad, (int)aad_size) != 1 || EVP_CipherUpdate(c, data, &got, data, (int)n) != 1)
+		return -1;
+	return EVP_CipherFinal_ex(c, data + n, &got) == 1 ? 0 : -1;
+}
+
+static const struct aead_engine libcrypto_engine = { "libcrypto", libcrypto_knows, libcrypto_key, libcrypto_unkey,
+	libcrypto_seal, libcrypto_open };
+#endif
+
+const struct aead_engine *const aead_engines[] = {
+	&gnutls_engine,
+#ifdef HAVE_SODIUM
+	&sodium_engine,
+#endif
+#ifdef HAVE_LIBCRYPTO
+	&libcrypto_engine,
+#endif
+	NULL,
+};
