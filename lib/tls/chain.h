@@ -33,7 +33,7 @@ enum chain_fault {
 	CHAIN_NO_SAN = 1 << 3, /* leaf: names stand in the CN alone, which counts no more (RFC 9525) */
 	CHAIN_SELF_SIGNED = 1 << 4, /* leaf, and not trusted as such */
 	CHAIN_WEAK_KEY = 1 << 5, /* RSA, DSA or DH below 2048 bits, EC below 224; or below this system's own policy */
-	CHAIN_WEAK_SIGNATURE = 1 << 6, /* MD5, SHA-1; not on self-signed or trusted ones, whose signature proves nothing */
+	CHAIN_WEAK_SIGNATURE = 1 << 6, /* MD5, SHA-1; not on self-signed or trusted ones, where it proves nothing */
 	CHAIN_NOT_CA = 1 << 7, /* it signed another one and may not */
 	CHAIN_WRONG_PURPOSE = 1 << 8, /* leaf, or a CA on the path: not for TLS servers */
 	CHAIN_OUT_OF_ORDER = 1 << 9, /* it does not certify the one before it (TLS 1.3 allows that, TLS 1.2 clients may
@@ -108,6 +108,7 @@ unsigned chain_fault_next(unsigned faults, unsigned last);
  * "expired on 2026-05-01, 213 days ago: renew it". The certificate is its subject,
  * and is not named in it. Fits into CHAIN_TEXT_SIZE. Returns out. */
 #define CHAIN_TEXT_SIZE 640
-char *chain_fault_text(const struct chain *c, size_t i, unsigned fault, const struct chain_request *r, char *out, size_t size);
+char *chain_fault_text(const struct chain *c, size_t i, unsigned fault, const struct chain_request *r, char *out,
+	size_t size);
 
 #endif

@@ -39,9 +39,10 @@ static size_t place_on_path(const struct chain *c, size_t i)
 /* Whether the CA has a path length that the one at place k is the first to exceed. */
 static bool exceeds_depth(const struct chain *c, size_t k, size_t ca)
 {
+	gnutls_x509_crt_t crt = c->certs[c->path[ca]].crt;
 	int length = -1;
 
-	if (k == 0 || gnutls_x509_crt_get_basic_constraints(c->certs[c->path[ca]].crt, NULL, NULL, &length) < 0 || length < 0)
+	if (k == 0 || gnutls_x509_crt_get_basic_constraints(crt, NULL, NULL, &length) < 0 || length < 0)
 		return false;
 	return ca - 1 - k == (size_t)length;
 }
@@ -119,7 +120,8 @@ static void judge_alone(struct chain *c, size_t k, const struct chain_verdict *v
 		cc->faults &= ~(unsigned)CHAIN_WEAK_SIGNATURE;
 	if ((k == 0 || !trusted) && !chain_facts_for_servers(cc, k > 0))
 		cc->faults |= CHAIN_WRONG_PURPOSE;
-	if (v->status & GNUTLS_CERT_SIGNER_CONSTRAINTS_FAILURE && chain_faults_limit(c, c->path[k], &ca) != CHAIN_LIMIT_NONE)
+	if ((v->status & GNUTLS_CERT_SIGNER_CONSTRAINTS_FAILURE) &&
+		chain_faults_limit(c, c->path[k], &ca) != CHAIN_LIMIT_NONE)
 		cc->faults |= CHAIN_CONSTRAINED;
 	if (gnutls_x509_crt_verify(cc->crt, NULL, 0, CHAIN_VERIFY_FLAGS, &status) == 0 &&
 		(status & GNUTLS_CERT_UNKNOWN_CRIT_EXTENSIONS))

@@ -9,7 +9,9 @@
 
 static bool issued_by(const struct chain *c, size_t i, size_t issuer)
 {
-	return c->certs[i].crt && c->certs[issuer].crt && gnutls_x509_crt_check_issuer(c->certs[i].crt, c->certs[issuer].crt);
+	gnutls_x509_crt_t crt = c->certs[i].crt, up = c->certs[issuer].crt;
+
+	return crt && up && gnutls_x509_crt_check_issuer(crt, up);
 }
 
 static void mark_duplicates(struct chain *c)

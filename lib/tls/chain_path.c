@@ -160,9 +160,9 @@ static int score(struct search *s, const struct path *p)
 
 static bool link_is_signed(gnutls_x509_crt_t crt, gnutls_x509_crt_t issuer)
 {
-	unsigned status = 0;
+	unsigned status = 0, flags = CHAIN_VERIFY_FLAGS | GNUTLS_VERIFY_DISABLE_CA_SIGN;
 
-	return gnutls_x509_crt_verify(crt, &issuer, 1, CHAIN_VERIFY_FLAGS | GNUTLS_VERIFY_DISABLE_CA_SIGN, &status) == 0 &&
+	return gnutls_x509_crt_verify(crt, &issuer, 1, flags, &status) == 0 &&
 	       !(status & GNUTLS_CERT_SIGNATURE_FAILURE) && trust_part(status) != GNUTLS_CERT_INVALID;
 }
 

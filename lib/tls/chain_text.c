@@ -138,7 +138,8 @@ static void wrong_name(struct text *t)
 static void weak_key(struct text *t)
 {
 	if (chain_facts_weak_key(t->cc))
-		say(t, "has a key (%s) that is too short: who computes long enough can pretend to be its owner", t->cc->key);
+		say(t, "has a key (%s) that is too short: who computes long enough can pretend to be its owner",
+			t->cc->key);
 	else
 		say(t, "has a key (%s) or a signature (%s) below what this system's policy asks for", t->cc->key,
 			t->cc->signature);
@@ -154,8 +155,8 @@ static void weak_signature(struct text *t)
 
 static void not_ca(struct text *t)
 {
-	say(t, "signed the certificate below it, but %s: whoever got a certificate for their own server could sign others so; "
-	       "the certificate below must come from a CA",
+	say(t, "signed the certificate below it, but %s: whoever got a certificate for their own server could sign "
+	       "others so; the certificate below must come from a CA",
 		t->cc->is_ca ? "signing certificates is not among the uses its key has"
 			     : "is not the certificate of a CA (certification authority)");
 }
@@ -173,8 +174,8 @@ static void out_of_order(struct text *t)
 	if (t->c->certs[0].is_ca && !t->cc->is_ca && t->i > 0)
 		say(t, "is the server's own and must come first: turn the order of the server's file round");
 	else
-		say(t, "stands in the wrong place, since it does not certify the one before it; some older clients fail on "
-		       "that: in the server's file let each certificate be followed by its issuer's");
+		say(t, "stands in the wrong place, since it does not certify the one before it; some older clients fail "
+		       "on that: in the server's file let each certificate be followed by its issuer's");
 }
 
 static void issuer_missing(struct text *t)
@@ -199,7 +200,8 @@ static void constrained(struct text *t)
 	enum chain_limit limit = chain_faults_limit(t->c, t->i, &ca);
 
 	if (limit == CHAIN_LIMIT_NONE) {
-		say(t, "breaks a rule that a CA (certification authority) above it has set: get a certificate from another");
+		say(t, "breaks a rule that a CA (certification authority) above it has set: get a certificate from "
+		       "another");
 		return;
 	}
 	say(t, limit == CHAIN_LIMIT_NAMES ? "has a name for which " : "is a CA (certification authority), and ");
@@ -222,8 +224,8 @@ static void long_life(struct text *t)
 		say(t, __VA_ARGS__); \
 	}
 
-SAY(no_san, "lacks the list of names that it is for (subject alternative names); clients no longer look for a name in its "
-	    "subject: have it issued again with the name in that list")
+SAY(no_san, "lacks the list of names that it is for (subject alternative names); clients no longer look for a name in "
+	    "its subject: have it issued again with the name in that list")
 SAY(self_signed, "vouches for itself (self-signed), which anybody can do, so it proves nothing; get one from a CA "
 		 "(certification authority), or if you know that it is the right one, accept it with --ca or --pin")
 SAY(useless, "certifies nothing in this chain and costs every client time: the server should leave it out")
@@ -231,9 +233,10 @@ SAY(extra_root, "is a root, which clients either have or do not trust, so sendin
 		"the server may leave it out")
 SAY(untrusted_root, "is the root of this chain and not among those trusted here; if it is one of your own, name its "
 		    "certificate with --ca, otherwise get a certificate from a CA that clients trust")
-SAY(bad_signature, "has a signature that its issuer's key did not make: it was altered or forged, or its issuer has a new "
-		   "key and the server sends the issuer's old certificate")
-SAY(revoked, "was revoked by its issuer, perhaps since its key was stolen: do not trust this server until it has a new one")
+SAY(bad_signature, "has a signature that its issuer's key did not make: it was altered or forged, or its issuer has a "
+		   "new key and the server sends the issuer's old certificate")
+SAY(revoked, "was revoked by its issuer, perhaps since its key was stolen: do not trust this server until it has a new "
+	     "one")
 SAY(unreadable, "cannot be read as a certificate: the server's file is damaged")
 SAY(duplicate, "was sent before: once is enough, the server should leave it out")
 SAY(critical, "has an extension marked critical that is not known here, so what it allows is not known either: "
@@ -320,7 +323,8 @@ static void trim(char *out)
 	out[at] = '\0';
 }
 
-char *chain_fault_text(const struct chain *c, size_t i, unsigned fault, const struct chain_request *r, char *out, size_t size)
+char *chain_fault_text(const struct chain *c, size_t i, unsigned fault, const struct chain_request *r, char *out,
+	size_t size)
 {
 	struct text t = { .c = c, .cc = &c->certs[i], .i = i, .r = r, .out = out, .size = size };
 	size_t k;

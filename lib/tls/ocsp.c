@@ -68,7 +68,8 @@ static bool subject_is(const struct subject *s, gnutls_digest_algorithm_t algo, 
 		return false;
 	if (n == 0 || n > sizeof(hash) || name_hash->size != n || key_hash->size != n)
 		return false;
-	if (gnutls_hash_fast(algo, s->issuer_dn.data, s->issuer_dn.size, hash) < 0 || memcmp(hash, name_hash->data, n) != 0)
+	if (gnutls_hash_fast(algo, s->issuer_dn.data, s->issuer_dn.size, hash) < 0 ||
+		memcmp(hash, name_hash->data, n) != 0)
 		return false;
 	return !s->issuer || (ocsp_signer_hash_key(s->issuer, algo, hash) && memcmp(hash, key_hash->data, n) == 0);
 }
@@ -151,7 +152,7 @@ static bool is_current(struct ocsp_result *out, int64_t now)
 	int64_t newest = out->produced > out->this_update ? out->produced : out->this_update;
 
 	if (newest > now + OCSP_AHEAD)
-		conclude(out, OCSP_EXPIRED, "it is from %s, which lies ahead: the clock here or that of the responder is wrong",
+		conclude(out, OCSP_EXPIRED, "it is from %s, which lies ahead: a clock is wrong, here or there",
 			day_of(newest).text);
 	else if (out->next_update >= 0 && out->next_update < now)
 		conclude(out, OCSP_EXPIRED, "it was good until %s: whoever serves it must fetch a new one",
@@ -185,7 +186,8 @@ static void say_status(const struct single *s, struct ocsp_result *out, int64_t 
 	if (s->status == GNUTLS_OCSP_CERT_REVOKED)
 		say_revoked(out);
 	else if (s->status != GNUTLS_OCSP_CERT_GOOD)
-		conclude(out, OCSP_UNKNOWN, "the responder does not know the certificate: it may never have been issued");
+		conclude(out, OCSP_UNKNOWN,
+			"the responder does not know the certificate: it may never have been issued");
 	else if (out->next_update >= 0)
 		conclude(out, OCSP_GOOD, "not revoked as of %s; good until %s", day_of(out->this_update).text,
 			day_of(out->next_update).text);

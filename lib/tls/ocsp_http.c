@@ -48,7 +48,8 @@ static const char *parse_authority(const char *s, const char *end, struct ocsp_u
 	if ((size_t)(host_end - host) >= sizeof(out->host))
 		return "the host is too long";
 	snprintf(out->host, sizeof(out->host), "%.*s", (int)(host_end - host), host);
-	snprintf(out->port, sizeof(out->port), "%.*s", port && port + 1 < end ? (int)(end - port - 1) : 0, port ? port + 1 : "");
+	snprintf(out->port, sizeof(out->port), "%.*s", port && port + 1 < end ? (int)(end - port - 1) : 0,
+		port ? port + 1 : "");
 	/* a port that does not fit is cut, and has more than five digits still */
 	if (*out->port && units_parse_uint(out->port, 1, 65535, &number) < 0)
 		return "the port is not one of 1 to 65535";
@@ -93,7 +94,8 @@ int ocsp_http_request(const struct ocsp_url *url, const gnutls_datum_t *request,
 	int n = snprintf(head, sizeof(head),
 		"POST %s HTTP/1.1\r\nHost: %s%s%s%s%s\r\nContent-Type: application/ocsp-request\r\n"
 		"Accept: application/ocsp-response\r\nContent-Length: %u\r\nConnection: close\r\n\r\n",
-		url->path, v6 ? "[" : "", url->host, v6 ? "]" : "", port ? ":" : "", port ? url->port : "", request->size);
+		url->path, v6 ? "[" : "", url->host, v6 ? "]" : "", port ? ":" : "", port ? url->port : "",
+		request->size);
 
 	*out = (gnutls_datum_t){ NULL, 0 };
 	if (n < 0 || (size_t)n >= sizeof(head))
@@ -163,7 +165,8 @@ static void parse_length(struct head *h, const char *value, size_t n)
 	uint64_t length = 0;
 
 	keep(text, sizeof(text), value, n);
-	if (n >= sizeof(text) || units_parse_uint(text, 0, UINT32_MAX, &length) < 0 || (h->has_length && length != h->length))
+	if (n >= sizeof(text) || units_parse_uint(text, 0, UINT32_MAX, &length) < 0 ||
+		(h->has_length && length != h->length))
 		h->fault = "its Content-Length makes no sense";
 	h->has_length = true;
 	h->length = length;
@@ -286,8 +289,8 @@ static int refuse_head(const struct head *h, struct err *e)
 	if (h->fault)
 		return err_set(e, ERR_RUNTIME, "the OCSP responder's answer cannot be used: %s", h->fault);
 	if (h->code != 200)
-		return err_set(e, ERR_RUNTIME, "the OCSP responder answers with HTTP %d%s%s", h->code, *h->reason ? " " : "",
-			h->reason);
+		return err_set(e, ERR_RUNTIME, "the OCSP responder answers with HTTP %d%s%s", h->code,
+			*h->reason ? " " : "", h->reason);
 	if (strncasecmp(h->type, "text/", 5) == 0)
 		return err_set(e, ERR_RUNTIME, "the OCSP responder answers with a page (%s), not with OCSP", h->type);
 	return 0;

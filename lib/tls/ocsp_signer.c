@@ -81,7 +81,8 @@ static const char *signature_fault(gnutls_ocsp_resp_t resp, gnutls_x509_crt_t si
 	gnutls_free(sig.data);
 	if (r >= 0 && gnutls_sign_is_secure2((gnutls_sign_algorithm_t)algo, GNUTLS_SIGN_FLAG_SECURE_FOR_CERTS))
 		return NULL;
-	return r >= 0 || r == GNUTLS_E_INSUFFICIENT_SECURITY ? "it is signed in a way that can be forged" : "its signature is wrong";
+	return r >= 0 || r == GNUTLS_E_INSUFFICIENT_SECURITY ? "it is signed in a way that can be forged"
+							     : "its signature is wrong";
 }
 
 static bool is_responder(gnutls_ocsp_resp_t resp, gnutls_x509_crt_t crt)
@@ -91,7 +92,8 @@ static bool is_responder(gnutls_ocsp_resp_t resp, gnutls_x509_crt_t crt)
 	bool is = false;
 
 	if (gnutls_ocsp_resp_get_responder_raw_id(resp, GNUTLS_OCSP_RESP_ID_KEY, &id) == 0)
-		is = id.size == 20 && ocsp_signer_hash_key(crt, GNUTLS_DIG_SHA1, hash) && memcmp(hash, id.data, 20) == 0;
+		is = id.size == 20 && ocsp_signer_hash_key(crt, GNUTLS_DIG_SHA1, hash) &&
+		     memcmp(hash, id.data, 20) == 0;
 	else if (gnutls_ocsp_resp_get_responder_raw_id(resp, GNUTLS_OCSP_RESP_ID_DN, &id) == 0 &&
 		 gnutls_x509_crt_get_raw_dn(crt, &dn) == 0)
 		is = id.size == dn.size && memcmp(id.data, dn.data, dn.size) == 0;
@@ -105,12 +107,11 @@ static bool is_responder(gnutls_ocsp_resp_t resp, gnutls_x509_crt_t crt)
 static const char *grant_fault(gnutls_x509_crt_t signer, gnutls_x509_crt_t issuer, int64_t now)
 {
 	char oid[128];
-	unsigned status = 0, i;
+	unsigned status = 0, flags = GNUTLS_VERIFY_DISABLE_TIME_CHECKS | GNUTLS_VERIFY_DO_NOT_ALLOW_SAME, i;
 	size_t n;
 	int r;
 
-	if (gnutls_x509_crt_verify(signer, &issuer, 1, GNUTLS_VERIFY_DISABLE_TIME_CHECKS | GNUTLS_VERIFY_DO_NOT_ALLOW_SAME,
-		    &status) < 0 || status)
+	if (gnutls_x509_crt_verify(signer, &issuer, 1, flags, &status) < 0 || status)
 		return "its signer is not certified by the issuer of the certificate";
 	if (gnutls_x509_crt_get_expiration_time(signer) < now || gnutls_x509_crt_get_activation_time(signer) > now)
 		return "the certificate of its signer has expired or is not valid yet";
@@ -136,7 +137,8 @@ static const char *delegated_fault(gnutls_ocsp_resp_t resp, gnutls_x509_crt_t is
 	if (gnutls_ocsp_resp_get_certs(resp, &certs, &n) < 0)
 		return NULL;
 	for (i = 0; i < n; i++) {
-		if (!good && i < OCSP_SIGNERS && is_responder(resp, certs[i]) && !gnutls_x509_crt_equals(certs[i], issuer)) {
+		if (!good && i < OCSP_SIGNERS && is_responder(resp, certs[i]) &&
+			!gnutls_x509_crt_equals(certs[i], issuer)) {
 			fault = signature_fault(resp, certs[i]);
 			if (!fault)
 				fault = grant_fault(certs[i], issuer, now);

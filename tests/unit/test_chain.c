@@ -123,7 +123,8 @@ Test(chain, expired_root_in_the_store)
 {
 	gnutls_x509_trust_list_t old;
 
-	pki_node(&extra[0], &(struct pki_spec){ .dn = "CN=root", .ca = true, .same_key = &root, .from_days = -600, .to_days = -1 });
+	pki_node(&extra[0], &(struct pki_spec){ .dn = "CN=root", .ca = true, .same_key = &root,
+				  .from_days = -600, .to_days = -1 });
 	cr_assert(gnutls_x509_trust_list_init(&old, 0) == 0);
 	chain_trust(old, &extra[0]);
 	request.trust = old;
@@ -209,13 +210,15 @@ Test(chain, wrong_purpose)
 
 Test(chain, ca_for_another_purpose)
 {
-	pki_node(&extra[0], &(struct pki_spec){ .dn = "CN=mail CA", LONG_CA, .issuer = &root, .purpose = GNUTLS_KP_EMAIL_PROTECTION });
+	pki_node(&extra[0], &(struct pki_spec){ .dn = "CN=mail CA", LONG_CA, .issuer = &root,
+				  .purpose = GNUTLS_KP_EMAIL_PROTECTION });
 	chain_leaf(&extra[1], (struct pki_spec){ .issuer = &extra[0] });
 	LOOK(&extra[1], &extra[0]);
 	EXPECT_FAULTS(chain, 0, "");
 	EXPECT_FAULTS(chain, 1, "wrong-purpose");
 	EXPECT_CAUSES(chain, CHAIN_UNTRUSTED);
-	pki_node(&extra[2], &(struct pki_spec){ .dn = "CN=web CA", LONG_CA, .issuer = &root, .purpose = GNUTLS_KP_TLS_WWW_SERVER });
+	pki_node(&extra[2], &(struct pki_spec){ .dn = "CN=web CA", LONG_CA, .issuer = &root,
+				  .purpose = GNUTLS_KP_TLS_WWW_SERVER });
 	chain_leaf(&extra[3], (struct pki_spec){ .issuer = &extra[2] });
 	EXPECT_CAUSES(LOOK(&extra[3], &extra[2]), 0);
 }
@@ -276,7 +279,8 @@ Test(chain, long_life)
 	size_t i;
 
 	for (i = 0; i < sizeof(lives) / sizeof(*lives); i++) {
-		chain_leaf(&extra[i], (struct pki_spec){ .from_days = lives[i].from, .to_days = lives[i].to, .policy = lives[i].policy });
+		chain_leaf(&extra[i], (struct pki_spec){ .from_days = lives[i].from, .to_days = lives[i].to,
+				      .policy = lives[i].policy });
 		EXPECT_FAULTS(LOOK(&extra[i], &inter), 0, lives[i].faults);
 	}
 }

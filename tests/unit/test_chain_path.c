@@ -360,7 +360,8 @@ Test(chain_path, all_faults_are_listed)
 Test(chain_path, faults_on_two_levels)
 {
 	pki_node(&extra[0], &(struct pki_spec){ .dn = "CN=no CA", .issuer = &root, .names = { "dns:x.example" } });
-	chain_leaf(&extra[1], (struct pki_spec){ .issuer = &extra[0], .forged_by = &other_root, .from_days = -20, .to_days = -10 });
+	chain_leaf(&extra[1], (struct pki_spec){ .issuer = &extra[0], .forged_by = &other_root,
+				      .from_days = -20, .to_days = -10 });
 	LOOK(&extra[1], &extra[0]);
 	EXPECT_FAULTS(chain, 0, "bad-signature expired");
 	EXPECT_FAULTS(chain, 1, "not-ca");

@@ -29,7 +29,8 @@ static void make_pki(void)
 	pki_node(&leaf, &(struct pki_spec){ .dn = "CN=leaf", .issuer = &ca, .names = { "dns:www.example" } });
 	pki_node(&other_leaf, &(struct pki_spec){ .dn = "CN=other", .issuer = &ca, .names = { "dns:www.example" } });
 	pki_node(&signer, &(struct pki_spec){ .dn = "CN=responder", .issuer = &ca, .purpose = GNUTLS_KP_OCSP_SIGNING });
-	single = (struct ocsp_make_single){ .crt = leaf.crt, .issuer = ca.crt, .this_update = PKI_NOW - HOUR, .next_update = PKI_NOW + DAY };
+	single = (struct ocsp_make_single){ .crt = leaf.crt, .issuer = ca.crt, .this_update = PKI_NOW - HOUR,
+		.next_update = PKI_NOW + DAY };
 	make = (struct ocsp_make){ .singles = &single, .n = 1, .produced = PKI_NOW - HOUR, .signer = ca.crt, .key = ca.key };
 	setenv("TZ", "Pacific/Kiritimati", 1);
 	tzset();
@@ -69,7 +70,8 @@ static enum ocsp_status checked(void)
 Test(ocsp, good)
 {
 	EXPECT(OCSP_GOOD);
-	cr_expect(result.this_update == PKI_NOW - HOUR && result.next_update == PKI_NOW + DAY && result.produced == PKI_NOW - HOUR);
+	cr_expect(result.this_update == PKI_NOW - HOUR && result.produced == PKI_NOW - HOUR);
+	cr_expect(result.next_update == PKI_NOW + DAY);
 	cr_expect(result.revoked_at == -1 && result.reason == NULL);
 	cr_expect_str_eq(result.text, "not revoked as of 2026-01-01; good until 2026-01-02");
 	make.by_key = true;
@@ -172,7 +174,8 @@ Test(ocsp, about_another)
 	EXPECT(OCSP_OTHER);
 	cr_expect(result.this_update == -1 && result.produced == -1);
 	/* of another CA, signed by it */
-	single = (struct ocsp_make_single){ .crt = leaf.crt, .issuer = other_ca.crt, .this_update = PKI_NOW, .next_update = PKI_NOW + DAY };
+	single = (struct ocsp_make_single){ .crt = leaf.crt, .issuer = other_ca.crt, .this_update = PKI_NOW,
+		.next_update = PKI_NOW + DAY };
 	make.signer = other_ca.crt;
 	make.key = other_ca.key;
 	EXPECT(OCSP_OTHER);

@@ -137,15 +137,18 @@ Test(ocsp_http, answers)
 	expect_whole(OK "content-length:\t5 \r\nContent-Length: 5\r\n\r\nhello", "hello", false);
 	expect_whole(OK "Content-Type: application/ocsp-response\r\n\r\nhello", "hello", true);
 	expect_whole(OK "Content-Length: 0\r\n\r\n", "", false);
-	expect_whole("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" OK "Content-Length: 2\r\n\r\nhi", "hi", false);
+	expect_whole("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" OK
+		     "Content-Length: 2\r\n\r\nhi", "hi", false);
 	cr_expect_str_eq(answer(OK "Content-Length: 2\r\n\r\nhi and more", 49, false), "hi");
 }
 
 Test(ocsp_http, chunks)
 {
 	expect_whole(OK "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n", "hello", false);
-	expect_whole(OK "transfer-encoding: Chunked\r\nContent-Length: 999\r\n\r\n2;x=\"y\"\r\nhe\r\n03 \r\nllo\r\n000\r\n", "hello", false);
-	expect_whole(OK "Transfer-Encoding: chunked\r\n\r\na\r\n0123456789\r\nB\r\nabcdefghijk\r\n0\r\n", "0123456789abcdefghijk", false);
+	expect_whole(OK "transfer-encoding: Chunked\r\nContent-Length: 999\r\n\r\n"
+			"2;x=\"y\"\r\nhe\r\n03 \r\nllo\r\n000\r\n", "hello", false);
+	expect_whole(OK "Transfer-Encoding: chunked\r\n\r\n"
+			"a\r\n0123456789\r\nB\r\nabcdefghijk\r\n0\r\n", "0123456789abcdefghijk", false);
 	cr_expect_str_eq(answer(OK "Transfer-Encoding: chunked\r\n\r\n0\r\nTrailer: x\r\n\r\n", 65, false), "");
 }
 
