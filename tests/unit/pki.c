@@ -3,8 +3,10 @@
 
 #include "tests/unit/pki.h"
 
+#include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <dirent.h>
+#include <gnutls/x509-ext.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,4 +129,147 @@ void pki_leaf(struct pki *p, const char *name, const struct pki_leaf *leaf)
 	gnutls_free(d.data);
 	gnutls_x509_crt_deinit(crt);
 	gnutls_x509_privkey_deinit(key);
+}
+
+/* --- certificates in memory ----------------------------------------------------------- */
+
+static void node_key(gnutls_x509_privkey_t *key, const struct pki_spec *spec)
+{
+	static const struct {
+		gnutls_pk_algorithm_t pk;
+		unsigned bits;
+	} kinds[] = {
+		[PKI_EC] = { GNUTLS_PK_ECDSA, GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1) },
+		[PKI_EC_384] = { GNUTLS_PK_ECDSA, GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP384R1) },
+		[PKI_EC_192] = { GNUTLS_PK_ECDSA, GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP192R1) },
+		[PKI_ED25519] = { GNUTLS_PK_EDDSA_ED25519, 0 },
+		[PKI_RSA_1024] = { GNUTLS_PK_RSA, 1024 },
+		[PKI_RSA_2048] = { GNUTLS_PK_RSA, 2048 },
+	};
+
+	cr_assert(gnutls_x509_privkey_init(key) == 0);
+	if (spec->same_key)
+		cr_assert(gnutls_x509_privkey_cpy(*key, spec->same_key->key) == 0);
+	else
+		cr_assert(gnutls_x509_privkey_generate(*key, kinds[spec->key].pk, kinds[spec->key].bits, 0) == 0);
+}
+
+static void node_names(gnutls_x509_crt_t crt, const struct pki_spec *spec)
+{
+	unsigned char ip[16];
+	const char *name;
+	size_t i;
+
+	for (i = 0; (name = spec->names[i]); i++) {
+		if (strncmp(name, "dns:", 4) == 0) {
+			set_name(crt, GNUTLS_SAN_DNSNAME, name + 4);
+		} else if (strncmp(name, "uri:", 4) == 0) {
+			set_name(crt, GNUTLS_SAN_URI, name + 4);
+		} else if (strncmp(name, "email:", 6) == 0) {
+			set_name(crt, GNUTLS_SAN_RFC822NAME, name + 6);
+		} else {
+			unsigned n = inet_pton(AF_INET, name + 3, ip) == 1 ? 4 : 16;
+
+			cr_assert(n == 4 || inet_pton(AF_INET6, name + 3, ip) == 1);
+			cr_assert(gnutls_x509_crt_set_subject_alt_name(crt, GNUTLS_SAN_IPADDRESS, ip, n, GNUTLS_FSAN_APPEND) == 0);
+		}
+	}
+}
+
+static void node_access(gnutls_x509_crt_t crt, int what, const char *url)
+{
+	gnutls_datum_t d = { (unsigned char *)url, url ? (unsigned)strlen(url) : 0 };
+
+	if (url)
+		cr_assert(gnutls_x509_crt_set_authority_info_access(crt, what, &d) == 0);
+}
+
+static void node_permitted(gnutls_x509_crt_t crt, const char *dns)
+{
+	gnutls_datum_t d = { (unsigned char *)dns, (unsigned)strlen(dns) };
+	gnutls_x509_name_constraints_t nc;
+
+	cr_assert(gnutls_x509_name_constraints_init(&nc) == 0);
+	cr_assert(gnutls_x509_name_constraints_add_permitted(nc, GNUTLS_SAN_DNSNAME, &d) == 0);
+	cr_assert(gnutls_x509_crt_set_name_constraints(crt, nc, 1) == 0);
+	gnutls_x509_name_constraints_deinit(nc);
+}
+
+static void node_staple(gnutls_x509_crt_t crt)
+{
+	gnutls_x509_tlsfeatures_t f;
+
+	cr_assert(gnutls_x509_tlsfeatures_init(&f) == 0);
+	cr_assert(gnutls_x509_tlsfeatures_add(f, 5) == 0 && gnutls_x509_crt_set_tlsfeatures(crt, f) == 0);
+	gnutls_x509_tlsfeatures_deinit(f);
+}
+
+static void node_extensions(gnutls_x509_crt_t crt, const struct pki_spec *spec)
+{
+	unsigned usage = spec->usage ? spec->usage
+			 : spec->ca  ? GNUTLS_KEY_KEY_CERT_SIGN | GNUTLS_KEY_CRL_SIGN
+				     : GNUTLS_KEY_DIGITAL_SIGNATURE;
+	struct gnutls_x509_policy_st policy = { .oid = (char *)spec->policy };
+
+	cr_assert(gnutls_x509_crt_set_basic_constraints(crt, spec->ca, spec->pathlen - 1) == 0);
+	cr_assert(gnutls_x509_crt_set_key_usage(crt, usage) == 0);
+	if (spec->purpose || !spec->ca)
+		cr_assert(gnutls_x509_crt_set_key_purpose_oid(crt, spec->purpose ? spec->purpose : GNUTLS_KP_TLS_WWW_SERVER, 0) == 0);
+	node_names(crt, spec);
+	node_access(crt, GNUTLS_IA_OCSP_URI, spec->ocsp_url);
+	node_access(crt, GNUTLS_IA_CAISSUERS_URI, spec->issuer_url);
+	if (spec->permitted)
+		node_permitted(crt, spec->permitted);
+	if (spec->policy)
+		cr_assert(gnutls_x509_crt_set_policy(crt, &policy, 0) == 0);
+	if (spec->must_staple)
+		node_staple(crt);
+	if (spec->critical_oddity)
+		cr_assert(gnutls_x509_crt_set_extension_by_oid(crt, "1.3.6.1.4.1.99999.1", "\x05\x00", 2, 1) == 0);
+}
+
+static void node_key_ids(gnutls_x509_crt_t crt, const struct pki_spec *spec)
+{
+	unsigned char id[64];
+	size_t n = sizeof(id);
+
+	cr_assert(gnutls_x509_crt_get_key_id(crt, 0, id, &n) == 0);
+	cr_assert(gnutls_x509_crt_set_subject_key_id(crt, id, n) == 0);
+	n = sizeof(id);
+	if (spec->issuer && gnutls_x509_crt_get_subject_key_id(spec->issuer->crt, id, &n, NULL) == 0)
+		cr_assert(gnutls_x509_crt_set_authority_key_id(crt, id, n) == 0);
+}
+
+void pki_node(struct pki_node *out, const struct pki_spec *spec)
+{
+	bool given = spec->from_days || spec->to_days;
+	const struct pki_node *signer = spec->forged_by ? spec->forged_by : spec->issuer ? spec->issuer : out;
+
+	node_key(&out->key, spec);
+	cr_assert(gnutls_x509_crt_init(&out->crt) == 0);
+	gnutls_x509_crt_set_version(out->crt, 3);
+	set_serial(out->crt);
+	gnutls_x509_crt_set_activation_time(out->crt, PKI_NOW + (given ? spec->from_days : -1) * DAY);
+	gnutls_x509_crt_set_expiration_time(out->crt, PKI_NOW + (given ? spec->to_days : 30) * DAY);
+	cr_assert(gnutls_x509_crt_set_dn(out->crt, spec->dn, NULL) == 0);
+	cr_assert(gnutls_x509_crt_set_key(out->crt, out->key) == 0);
+	node_extensions(out->crt, spec);
+	node_key_ids(out->crt, spec);
+	cr_assert(gnutls_x509_crt_sign2(out->crt, spec->issuer ? spec->issuer->crt : out->crt, signer->key,
+			  spec->digest ? spec->digest : GNUTLS_DIG_SHA256, 0) == 0);
+	cr_assert(gnutls_x509_crt_export2(out->crt, GNUTLS_X509_FMT_DER, &out->der) == 0);
+	/* as a reader sees it: what was only set is not always found again */
+	gnutls_x509_crt_deinit(out->crt);
+	cr_assert(gnutls_x509_crt_init(&out->crt) == 0);
+	cr_assert(gnutls_x509_crt_import(out->crt, &out->der, GNUTLS_X509_FMT_DER) == 0);
+}
+
+void pki_node_free(struct pki_node *node)
+{
+	if (node->crt)
+		gnutls_x509_crt_deinit(node->crt);
+	if (node->key)
+		gnutls_x509_privkey_deinit(node->key);
+	gnutls_free(node->der.data);
+	memset(node, 0, sizeof(*node));
 }
