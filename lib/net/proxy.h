@@ -18,7 +18,7 @@ struct proxy {
 };
 
 /* "http://user:pass@host:3128", "socks5://[::1]:1080". -1 with ERR_CONFIG that quotes
- * it with the password replaced by "***". */
+ * it with "***" in place of all that may be the password; *out is wiped then. */
 int proxy_parse(const char *url, struct proxy *out, struct err *e);
 void proxy_wipe(struct proxy *p); /* the password */
 
@@ -26,10 +26,12 @@ void proxy_wipe(struct proxy *p); /* the password */
 bool proxy_resolves(const struct proxy *p);
 
 /* The conversation that has the proxy connect to target: a host and port (http,
- * socks5h; IPv6 literals in brackets for CONNECT), or an address for socks5. e of a
- * failure names the proxy's answer ("the proxy says 407 Proxy Authentication
- * Required: give user:password@ in --proxy"). NULL: no memory, or not a TCP
- * address. */
+ * socks5h; IPv6 literals in brackets for CONNECT), or an address for socks5. A port
+ * alone is the proxy's own loopback. p and target are copied. e of a failure names
+ * the proxy's answer ("the proxy says 407 Proxy Authentication Required (CONNECT
+ * h:443 at the proxy p:8080): give user:password@ in --proxy"); ERR_CONNECT when it
+ * comes from here. NULL: no memory, or ERR_CONFIG: not a TCP address, an address
+ * with a scope, a name for socks5, a control character. */
 struct parley *proxy_new(const struct proxy *p, const struct addr *target, struct err *e);
 
 #endif

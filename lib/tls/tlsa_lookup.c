@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+
+#include "lib/tls/tlsa.h"
+
+/* Records from the DNS, by libgnutls-dane, whose libunbound validates. */
+
+#ifdef HAVE_DANE
+
+#include <errno.h>
+#include <gnutls/dane.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+bool tlsa_can_lookup(void)
+{
+	return true;
+}
+
+/* The query blocks for as long as libunbound likes, so it has a thread, which is
+ * left to itself when the time is over. Whoever lets go last frees. */
+struct lookup {
+	pthread_mutex_t lock;
+	pthread_cond_t cond;
+	bool done, abandoned;
+	char host[256], proto[16];
+	unsigned port;
+	struct tlsa_answer answer;
+	struct err e;
+	int r;
+};
+
+static void lookup_free(struct lookup *l)
+{
+	tlsa_list_free(&l->answer.list);
+	pthread_cond_destroy(&l->cond);
+	pthread_mutex_destroy(&l->lock);
+	free(l);
+}
+
+static enum tlsa_dnssec status_of(dane_query_t q)
+{
+	switch (dane_query_status(q)) {
+	case DANE_QUERY_DNSSEC_VERIFIED:
+		return TLSA_SECURE;
+	case DANE_QUERY_BOGUS:
+		return TLSA_BOGUS;
+	case DANE_QUERY_NO_DNSSEC:
+		return TLSA_INSECURE;
+	case DANE_QUERY_UNKNOWN:
+		break;
+	}
+	return TLSA_UNKNOWN;
+}
+
+static int take_records(dane_query_t q, struct tlsa_answer *a, struct err *e)
+{
+	unsigned usage, selector, matching;
+	gnutls_datum_t data;
+
+	a->dnssec = status_of(q);
+	a->n_found = dane_query_entries(q);
+	for (unsigned i = 0; i < a->n_found && a->dnssec == TLSA_SECURE; i++) {
+		int r = 0;
+
+		if (dane_query_data(q, i, &usage, &selector, &matching, &data) == 0)
+			r = tlsa_add(&a->list, usage, selector, matching, data.data, data.size);
+		if (r < 0)
+			return err_set(e, ERR_RUNTIME, "no memory");
+		if (r == 0)
+			a->n_unusable++;
+	}
+	return 0;
+}
+
+static int query(struct lookup *l, dane_state_t state)
+{
+	dane_query_t q = NULL;
+	int r = dane_query_tlsa(state, &q, l->host, l->proto, l->port);
+
+	if (r == DANE_E_NO_DANE_DATA) {
+		r = 0;
+	} else if (r == DANE_E_INVALID_DNSSEC_SIG || r == DANE_E_NO_DNSSEC_SIG) {
+		l->answer.dnssec = r == DANE_E_NO_DNSSEC_SIG ? TLSA_INSECURE : TLSA_BOGUS;
+		r = 0;
+	} else if (r == 0) {
+		r = take_records(q, &l->answer, &l->e);
+	} else {
+		r = err_set(&l->e, ERR_RESOLVE,
+			"TLSA records of %s: %s (DNSSEC takes the root's key, which some systems have in a package of its own: dns-root-data)",
+			l->host, dane_strerror(r));
+	}
+	if (q != NULL)
+		dane_query_deinit(q);
+	return r;
+}
+
+/* DANE_F_INSECURE: what is not secure is to be told apart, and is left out here. */
+static int run(struct lookup *l)
+{
+	dane_state_t state;
+	int r = dane_state_init(&state, DANE_F_INSECURE);
+
+	if (r < 0)
+		return err_set(&l->e, ERR_RESOLVE, "TLSA records of %s: %s", l->host, dane_strerror(r));
+	r = query(l, state);
+	dane_state_deinit(state);
+	return r;
+}
+
+static void *thread(void *arg)
+{
+	struct lookup *l = arg;
+	int r = run(l);
+	bool abandoned;
+
+	pthread_mutex_lock(&l->lock);
+	l->r = r;
+	l->done = true;
+	abandoned = l->abandoned;
+	pthread_cond_signal(&l->cond);
+	pthread_mutex_unlock(&l->lock);
+	if (abandoned)
+		lookup_free(l);
+	return NULL;
+}
+
+static struct lookup *lookup_new(const char *host, unsigned port, const char *proto, struct err *e)
+{
+	struct lookup *l;
+	pthread_condattr_t attr;
+
+	if (strlen(host) >= sizeof(l->host) || strlen(proto) >= sizeof(l->proto)) {
+		err_set(e, ERR_RESOLVE, "TLSA records of %.80s: the name is too long", host);
+		return NULL;
+	}
+	l = calloc(1, sizeof(*l));
+	if (l == NULL) {
+		err_set(e, ERR_RUNTIME, "no memory");
+		return NULL;
+	}
+	strcpy(l->host, host);
+	strcpy(l->proto, proto);
+	l->port = port;
+	pthread_mutex_init(&l->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&l->cond, &attr);
+	pthread_condattr_destroy(&attr);
+	return l;
+}
+
+/* Signals go to the threads that expect them. */
+static int start(struct lookup *l)
+{
+	sigset_t all, old;
+	pthread_attr_t attr;
+	pthread_t id;
+	int r;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	r = pthread_create(&id, &attr, thread, l);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+	return r;
+}
+
+/* False: the time is over, and the thread frees it. */
+static bool wait_for(struct lookup *l, uint64_t timeout_ms)
+{
+	struct timespec end;
+	bool done;
+	int r = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	end.tv_sec += (time_t)(timeout_ms / 1000);
+	end.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
+	if (end.tv_nsec >= 1000000000) {
+		end.tv_sec++;
+		end.tv_nsec -= 1000000000;
+	}
+	pthread_mutex_lock(&l->lock);
+	while (!l->done && r != ETIMEDOUT)
+		r = pthread_cond_timedwait(&l->cond, &l->lock, &end);
+	done = l->done;
+	l->abandoned = !done;
+	pthread_mutex_unlock(&l->lock);
+	return done;
+}
+
+int tlsa_lookup(const char *host, unsigned port, const char *proto, uint64_t timeout_ms, struct tlsa_answer *out,
+	struct err *e)
+{
+	struct lookup *l = lookup_new(host, port, proto, e);
+	int r;
+
+	*out = (struct tlsa_answer){ .dnssec = TLSA_UNKNOWN };
+	if (l == NULL)
+		return -1;
+	r = start(l);
+	if (r != 0) {
+		lookup_free(l);
+		return err_sys(e, ERR_RUNTIME, r, "cannot start a thread for TLSA records");
+	}
+	if (!wait_for(l, timeout_ms))
+		return err_set(e, ERR_TIMEOUT, "TLSA records of %s: no answer within %llu ms", host,
+			(unsigned long long)timeout_ms);
+	r = l->r;
+	if (r == 0) {
+		*out = l->answer;
+		l->answer = (struct tlsa_answer){ .dnssec = TLSA_UNKNOWN };
+	} else {
+		*e = l->e;
+	}
+	lookup_free(l);
+	return r;
+}
+
+#else
+
+bool tlsa_can_lookup(void)
+{
+	return false;
+}
+
+int tlsa_lookup(const char *host, unsigned port, const char *proto, uint64_t timeout_ms, struct tlsa_answer *out,
+	struct err *e)
+{
+	(void)port, (void)proto, (void)timeout_ms;
+	*out = (struct tlsa_answer){ .dnssec = TLSA_UNKNOWN };
+	return err_set(e, ERR_CONFIG,
+		"TLSA records of %.80s cannot be looked up: libgnutls-dane is not built in; --tlsa takes them by hand", host);
+}
+
+#endif
