@@ -380,17 +380,6 @@ def test_many_connections(rig, pki):
         assert line["dataplane"] == "ktls" and line["result"] == "ok", line
 
 
-# --- the tests of how streams end, by the kernel ------------------------------------
-
-
-def test_close_by_the_kernel():
-    """tests/interop/test_close.py, with the kernel's records in place of ours."""
-    r = subprocess.run(["python3", "-m", "pytest", "-p", "no:cacheprovider", "-q", "--color=no", "--no-header",
-                        "--tb=short", "-k", "ktls", "../test_close.py", "../test_ktls.py"], capture_output=True, text=True)
-    print(r.stdout[-3000:], r.stderr[-1000:])
-    assert r.returncode == 0
-
-
 # --- 10,000 at a time ------------------------------------------------------------------
 
 
