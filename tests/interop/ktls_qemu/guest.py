@@ -380,17 +380,6 @@ def test_many_connections(rig, pki):
         assert line["dataplane"] == "ktls" and line["result"] == "ok", line
 
 
-# --- the tests of how streams end, by the kernel ------------------------------------
-
-
-def test_close_by_the_kernel():
-    """tests/interop/test_close.py, with the kernel's records in place of ours."""
-    r = subprocess.run(["python3", "-m", "pytest", "-p", "no:cacheprovider", "-q", "--color=no", "--no-header",
-                        "--tb=short", "-k", "ktls", "../test_close.py", "../test_ktls.py"], capture_output=True, text=True)
-    print(r.stdout[-3000:], r.stderr[-1000:])
-    assert r.returncode == 0
-
-
 # --- 10,000 at a time ------------------------------------------------------------------
 
 
@@ -419,7 +408,7 @@ def status(pid, name):
 
 
 @pytest.mark.parametrize("plane", ["direct", "ktls"])
-def test_ten_thousand_idle_connections(rig, pki, plane):
+def test_ten_thousand_idle_connections(rig, pki, plane, capsys):
     """Held by one process that is a TLS server, each with a connection to an echo
     behind it: 20,000 descriptors. Then a byte there and back on every one."""
     conns = 10000
@@ -430,8 +419,12 @@ def test_ten_thousand_idle_connections(rig, pki, plane):
     hold = Load("hold", "--connect", t.port, "--conns", conns, "--tls", "--ca", pki.ca)
     idle = status(t.proc.pid, "VmRSS")
     for n in range(1000, conns + 1, 1000):
-        got = hold.ask(f"grow {n}")
-        print(f"{got} VmRSS {status(t.proc.pid, 'VmRSS')} KiB, {t.fds()} descriptors", flush=True)
+        got = {"held": 0, "lost": 0}
+        for _ in range(60):  # it answers, too, when nothing went forward for 10 s
+            if got["held"] < n and not got["lost"]:
+                got = hold.ask(f"grow {n}")
+        with capsys.disabled():
+            print(f"\n{got} VmRSS {status(t.proc.pid, 'VmRSS')} KiB, {t.fds()} descriptors", end="", flush=True)
         assert got["held"] == n and got["lost"] == 0, got
     rss = status(t.proc.pid, "VmRSS")
     assert t.fds() >= 2 * conns
