@@ -4,11 +4,14 @@
 #include "cli/benchopt.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
+#include <poll.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/help.h"
@@ -21,6 +24,7 @@
 #define WARMUP_S      0.3
 #define QUICK_SAMPLES 3
 #define QUICK_TURNS   (QUICK_SAMPLES + 1) /* the warm-up is as long as a sample */
+#define QUICK_LONGEST 0.1 /* of few rows: there is nothing to be had from a longer look */
 #define OVERHEAD      1.12 /* what opening, checking and changing over adds to a short plan */
 
 const struct opt benchopt_method[] = {
@@ -67,13 +71,33 @@ static int parse_threshold(struct benchopt *v, struct err *e)
 	return 0;
 }
 
+/* Not emptied yet: it may be the only copy of an older run. */
 static FILE *open_output(const char *option, const char *path, struct err *e)
 {
-	FILE *f = fopen(path, "w");
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
 
-	if (f == NULL)
+	if (f == NULL) {
 		err_sys(e, ERR_CONFIG, errno, "--%s: cannot write %s", option, path);
+		if (fd >= 0)
+			close(fd);
+	}
 	return f;
+}
+
+static bool same_file(FILE *a, FILE *b)
+{
+	struct stat x, y;
+
+	return fstat(fileno(a), &x) == 0 && fstat(fileno(b), &y) == 0 && S_ISREG(x.st_mode) && x.st_dev == y.st_dev &&
+		x.st_ino == y.st_ino;
+}
+
+/* Pipes and devices have nothing to cut. */
+static void start_output(FILE *f)
+{
+	if (f != stdout && ftruncate(fileno(f), 0) < 0)
+		errno = 0;
 }
 
 int benchopt_open(struct benchopt *v, const char *command, struct err *e)
@@ -97,6 +121,8 @@ int benchopt_open(struct benchopt *v, const char *command, struct err *e)
 		return -1;
 	if (v->svg != NULL && (v->svg_out = open_output("svg", v->svg, e)) == NULL)
 		return -1;
+	if (v->svg_out != NULL && v->out != stdout && same_file(v->out, v->svg_out))
+		return err_set(e, ERR_CONFIG, "--output and --svg are one file, %s", v->svg);
 	return 0;
 }
 
@@ -112,20 +138,40 @@ void benchopt_close(struct benchopt *v)
 	v->stored = v->base = NULL;
 }
 
+/* As a shell reads it. */
+static void put_word(FILE *out, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
+
+	if (*word != '\0' && word[strspn(word, plain)] == '\0') {
+		fputs(word, out);
+		return;
+	}
+	putc('\'', out);
+	for (; *word != '\0'; word++)
+		fputs(*word == '\'' ? "'\\''" : (const char[]){ *word, '\0' }, out);
+	putc('\'', out);
+}
+
 static char *join(int argc, char **argv)
 {
-	size_t n = sizeof("tlskit");
-	char *text;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	bool failed;
 
-	for (int i = 0; i < argc; i++)
-		n += strlen(argv[i]) + 1;
-	text = malloc(n);
-	if (text == NULL)
+	if (out == NULL)
 		return NULL;
-	strcpy(text, "tlskit");
-	for (int i = 0; i < argc; i++)
-		strcat(strcat(text, " "), argv[i]);
-	return text;
+	fputs("tlskit", out);
+	for (int i = 0; i < argc; i++) {
+		putc(' ', out);
+		put_word(out, argv[i]);
+	}
+	failed = ferror(out);
+	if (fclose(out) == 0 && !failed)
+		return text;
+	free(text);
+	return NULL;
 }
 
 struct doc *benchopt_doc(const char *command, int argc, char **argv)
@@ -156,28 +202,86 @@ static char *clock_text(double seconds, char *out, size_t size)
 	return out;
 }
 
-void benchopt_plan(const struct benchopt *v, unsigned n_rows, double quick_s, struct bench_plan *p)
+static struct bench_plan plan_of(const struct benchopt *v, unsigned n_rows, double quick_s)
 {
-	char text[32];
+	double quick_sample_s = quick_s / OVERHEAD / (n_rows ? n_rows : 1) / QUICK_TURNS;
 
-	p->samples = v->quick ? QUICK_SAMPLES : (unsigned)v->samples;
-	p->sample_s = (double)v->time_ms / 1000;
-	p->warmup_s = WARMUP_S;
-	if (v->quick)
-		p->limit_s = quick_s;
-	if (v->quick && n_rows > 0)
-		p->sample_s = p->warmup_s = quick_s / OVERHEAD / n_rows / QUICK_TURNS;
-	fprintf(stderr, "tlskit: %u row%s, about %s%s\n", n_rows, n_rows == 1 ? "" : "s",
-		clock_text(bench_estimate(p, n_rows), text, sizeof(text)),
+	if (!v->quick)
+		return (struct bench_plan){ .samples = (unsigned)v->samples, .sample_s = (double)v->time_ms / 1000,
+			.warmup_s = WARMUP_S };
+	quick_sample_s = fmin(quick_sample_s, QUICK_LONGEST);
+	return (struct bench_plan){ .samples = QUICK_SAMPLES, .sample_s = quick_sample_s, .warmup_s = quick_sample_s,
+		.limit_s = quick_s };
+}
+
+static double seconds_of(const struct bench_plan *p, unsigned n_rows)
+{
+	double estimate = bench_estimate(p, n_rows);
+
+	return p->limit_s > 0 ? fmin(estimate, p->limit_s) : estimate;
+}
+
+void benchopt_plan(const struct benchopt *v, unsigned n_rows, unsigned n_later, double quick_s, struct bench_plan *p)
+{
+	struct bench_plan now = plan_of(v, n_rows, quick_s), later = plan_of(v, n_later, quick_s);
+	double seconds = seconds_of(&now, n_rows) + seconds_of(&later, n_later);
+	unsigned n = n_rows + n_later;
+	char text[32] = "less than 1 s";
+
+	p->samples = now.samples;
+	p->sample_s = now.sample_s;
+	p->warmup_s = now.warmup_s;
+	p->limit_s = now.limit_s;
+	if (seconds >= 1)
+		clock_text(seconds, text, sizeof(text));
+	fprintf(stderr, "tlskit: %u row%s, %s%s%s\n", n, n == 1 ? "" : "s", seconds < 1 ? "" : "about ", text,
 		v->quick ? "" : "; Ctrl-C prints what is done by then, --quick takes a short look");
 }
 
 static atomic_bool interrupted;
+static atomic_int passed_to; /* a process; 0: none */
 
+bool benchopt_interrupted(void)
+{
+	return atomic_load(&interrupted);
+}
+
+/* The second signal of a kind ends the process, and the one that it waits for. A
+ * terminal sends Ctrl-C to both: so the first is passed on as the other kind. */
 static void on_interrupt(int signo)
 {
+	static atomic_bool seen[2];
+	int pid = atomic_load(&passed_to), before = errno;
+	bool again = atomic_exchange(&seen[signo == SIGINT], true);
+
 	atomic_store(&interrupted, true);
-	signal(signo, SIG_DFL);
+	if (pid > 0)
+		kill(pid, again ? SIGKILL : signo == SIGINT ? SIGTERM : SIGINT);
+	if (again) {
+		signal(signo, SIG_DFL);
+		raise(signo); /* comes when this returns */
+	}
+	errno = before;
+}
+
+static void interrupts(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGTERM);
+}
+
+void benchopt_hold_signals(sigset_t *before)
+{
+	sigset_t set;
+
+	interrupts(&set);
+	sigprocmask(SIG_BLOCK, &set, before);
+}
+
+void benchopt_pass_signals(pid_t pid)
+{
+	atomic_store(&passed_to, (int)pid);
 }
 
 /* \r and "clear to the end of the line" */
@@ -194,10 +298,13 @@ static void show_progress(void *arg, double done_s, double total_s, const char *
 void benchopt_watch(struct bench_plan *p)
 {
 	struct sigaction sa = { .sa_handler = on_interrupt, .sa_flags = SA_RESTART };
+	sigset_t set;
 
 	p->stop = &interrupted;
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
+	interrupts(&set); /* who started this process may have held them */
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
 	if (isatty(STDERR_FILENO))
 		p->progress = show_progress;
 }
@@ -221,8 +328,23 @@ static enum report_format format_of(const struct benchopt *v)
 	return v->markdown ? REPORT_MARKDOWN : REPORT_TEXT;
 }
 
+/* Between a report and its comparison. */
+static void write_heading(FILE *out, const struct doc *base, enum report_format f)
+{
+	char when[CLOCK_RFC3339_SIZE];
+
+	fputs(f == REPORT_MARKDOWN ? "\n## Compared with the run of " : "\ncompared with the run of ", out);
+	if (base->started_ms > 0)
+		fprintf(out, "%.10s %.8s UTC\n", clock_rfc3339(base->started_ms, when), when + 11);
+	else
+		fputs("an unknown time\n", out);
+	if (f == REPORT_MARKDOWN)
+		putc('\n', out);
+}
+
 static int write_comparison(struct benchopt *v, const struct doc *d, const struct report_style *s, struct err *e)
 {
+	enum report_format f = format_of(v);
 	struct report_comparison c;
 	int r;
 
@@ -230,64 +352,90 @@ static int write_comparison(struct benchopt *v, const struct doc *d, const struc
 		return -1;
 	if (c.other_machine)
 		log_msg(LOG_WARN, "--compare: another machine or software: %s", c.machine_note);
-	r = report_comparison_write(v->out, &c, format_of(v), s, e);
+	if (f == REPORT_TEXT || f == REPORT_MARKDOWN)
+		write_heading(v->out, v->base, f);
+	r = report_comparison_write(v->out, &c, f, s, e);
 	if (r == 0)
 		r = c.worse > 0;
 	report_comparison_free(&c);
 	return r;
 }
 
-static int close_file(FILE **f, const char *path, struct err *e)
+static int close_file(FILE **f, struct err *e)
 {
-	int bad = ferror(*f) | fflush(*f);
+	int bad = ferror(*f) | fflush(*f) | fclose(*f);
 
-	if (*f != stdout)
-		bad |= fclose(*f);
 	*f = NULL;
-	return bad ? err_sys(e, ERR_RUNTIME, errno, "cannot write %s", path) : 0;
+	return bad ? err_sys(e, ERR_RUNTIME, errno, "cannot write") : 0;
 }
 
 /* 0, 1 for a regression, or -1. */
-static int write_all(struct benchopt *v, const struct doc *d, benchopt_layout *layout, struct err *e)
+static int write_report(struct benchopt *v, const struct doc *d, benchopt_layout *layout, struct err *e)
 {
 	struct report_style s = { .unit = (enum report_unit)v->unit };
 	enum report_format f = format_of(v);
-	int worse = 0;
+	int r = 0;
 
 	if (v->out == stdout)
 		s.width = help_width(STDOUT_FILENO);
-	if (v->base == NULL || f == REPORT_TEXT || f == REPORT_MARKDOWN) {
-		if ((layout != NULL && f == REPORT_TEXT ? layout(v->out, d, e) : report_write(v->out, d, f, &s, e)) < 0)
-			return -1;
+	start_output(v->out);
+	if (v->base == NULL || f == REPORT_TEXT || f == REPORT_MARKDOWN)
+		r = layout != NULL && f == REPORT_TEXT ? layout(v->out, d, e) : report_write(v->out, d, f, &s, e);
+	if (r == 0 && v->base != NULL)
+		r = write_comparison(v, d, &s, e);
+	if (r >= 0 && v->out != stdout && close_file(&v->out, e) < 0)
+		r = -1;
+	return r < 0 && v->output != NULL ? err_prefix(e, "--output %s", v->output) : r;
+}
+
+static int write_picture(struct benchopt *v, const struct doc *d, struct err *e)
+{
+	struct report_style s = { .unit = (enum report_unit)v->unit };
+
+	if (v->svg_out == NULL)
+		return 0;
+	start_output(v->svg_out);
+	if (report_write(v->svg_out, d, REPORT_SVG, &s, e) < 0 || close_file(&v->svg_out, e) < 0)
+		return err_prefix(e, "--svg %s", v->svg);
+	return 0;
+}
+
+/* Who reads the pipe had enough (`… | head -1`), and is told nothing. */
+static bool reader_is_gone(void)
+{
+	struct pollfd p = { .fd = STDOUT_FILENO, .events = POLLOUT };
+
+	return poll(&p, 1, 0) == 1 && p.revents & POLLERR;
+}
+
+/* The picture, too, when the rest could not be written: the run was long. */
+static int write_all(struct benchopt *v, const struct doc *d, benchopt_layout *layout)
+{
+	struct err e, picture_e;
+	int r = write_report(v, d, layout, &e), picture_r = write_picture(v, d, &picture_e);
+
+	if (r < 0) {
+		if (v->out != stdout || !reader_is_gone())
+			log_msg(LOG_ERROR, "%s", e.msg);
+		clearerr(stdout); /* it is told */
+		r = err_exit_code(&e);
 	}
-	if (v->base != NULL && (worse = write_comparison(v, d, &s, e)) < 0)
-		return -1;
-	if (v->svg_out != NULL) {
-		if (report_write(v->svg_out, d, REPORT_SVG, &s, e) < 0 || close_file(&v->svg_out, v->svg, e) < 0)
-			return -1;
+	if (picture_r < 0) {
+		log_msg(LOG_ERROR, "%s", picture_e.msg);
+		r = err_exit_code(&picture_e);
 	}
-	if (v->out != stdout && close_file(&v->out, v->output, e) < 0)
-		return -1;
-	return worse;
+	return r;
 }
 
 int benchopt_finish(struct benchopt *v, const struct doc *d, benchopt_layout *layout)
 {
-	struct err e;
-	int r = write_all(v, d, layout, &e);
-	size_t i;
+	int code = write_all(v, d, layout);
 
-	if (r < 0) {
-		log_msg(LOG_ERROR, "%s", e.msg);
-		return err_exit_code(&e);
-	}
-	for (i = 0; i < d->n_rows; i++) {
-		if (d->rows[i]->status == ROW_ERROR)
-			r = 1;
-	}
+	for (size_t i = 0; code == 0 && i < d->n_rows; i++)
+		code = d->rows[i]->status == ROW_ERROR;
 	if (d->interrupted && v->from == NULL) {
 		log_msg(LOG_WARN, "interrupted: rows that were not measured are left out of account");
-		r = 1;
+		code = code ? code : 1;
 	}
-	return r;
+	return code;
 }
