@@ -329,7 +329,7 @@ static int unknown_name(const char *name, struct err *e)
 
 		for (size_t k = 0; k < n && count < COUNT(all); k++) {
 			if (name_fits(name, list[k].name))
-				return err_set(e, ERR_CONFIG, "\"%.60s\" is %s, which --engine or --kind leaves out; --list shows what there is",
+				return err_set(e, ERR_CONFIG, "\"%.60s\" fits %s, which --engine or --kind leaves out; --list shows what there is",
 					name, list[k].name);
 			all[count++] = list[k].name;
 		}
