@@ -145,10 +145,11 @@ class Running:
             return [int(p) for p in f.read().split()]
 
     def arrived(self, signo):
-        """Whether nothing of this signal is pending any more."""
+        """Whether nothing of this signal is pending any more, or it was the end."""
         with open(f"/proc/{self.pid}/status") as f:
-            masks = re.findall(r"^(?:Sig|Shd)Pnd:\s*(\w+)", f.read(), re.M)
-        return not any(int(m, 16) & 1 << (signo - 1) for m in masks)
+            text = f.read()
+        masks = re.findall(r"^(?:Sig|Shd)Pnd:\s*(\w+)", text, re.M)
+        return "State:\tZ" in text or not any(int(m, 16) & 1 << (signo - 1) for m in masks)
 
     def signal(self, signo=signal.SIGINT, group=False):
         (os.killpg if group else os.kill)(self.pid, signo)
