@@ -24,13 +24,14 @@ struct ciphers_choice {
 	size_t size_bytes;
 	unsigned threads;
 	bool accel; /* with the processor's instructions for it */
+	const char *unavailable; /* why it cannot be had here; NULL: it can */
 };
 
 /* The rows that options and operands ask for, in the document's order. */
 struct ciphers_rows {
 	struct ciphers_choice *v; /* owned */
 	size_t n;
-	bool accel_on, accel_off; /* what --accel asks for */
+	size_t n_here; /* the first of them are measured in this process, the others without acceleration */
 };
 
 /* bench_ciphers_rows.c. -1 with ERR_CONFIG: an unknown name (with near ones), a
@@ -39,13 +40,12 @@ int bench_ciphers_choose(const struct ciphers_options *o, const struct opt_list 
 	struct err *e);
 void bench_ciphers_rows_free(struct ciphers_rows *r);
 
-/* An empty row with id and params; NULL: no memory. */
+/* A row without samples, with id and params; NULL: no memory. */
 struct row *bench_ciphers_row(const struct ciphers_choice *c);
 
-/* Rows of an algorithm that a preset names and no engine has go to the document as
- * unavailable. bench_ciphers_preset.c. */
+/* bench_ciphers_preset.c. An algorithm that a preset names and GnuTLS lacks is an
+ * unavailable row. */
 int bench_ciphers_preset_choose(const struct ciphers_options *o, struct ciphers_rows *out, struct err *e);
-int bench_ciphers_preset_fill(struct doc *d);
 int bench_ciphers_preset_layout(FILE *out, const struct doc *d, struct err *e);
 
 /* Lines of advice for this machine. bench_ciphers_advice.c; -1: no memory. */
@@ -58,7 +58,10 @@ bool bench_ciphers_accel_is_off(void);
  * memory. */
 int bench_ciphers_accel_note(struct doc *d);
 /* Runs this program again with acceleration off and the same arguments, but for
- * --accel and output; adds its rows to d. */
-int bench_ciphers_accel_run(struct doc *d, const struct ciphers_options *o, const struct opt_list *names, struct err *e);
+ * --accel and output, and adds the rows behind rows->n_here to d. What that process
+ * does not deliver is an error row, or skipped where it was interrupted. Between
+ * benchopt_watch and benchopt_unwatch. -1: no memory. */
+int bench_ciphers_accel_run(struct doc *d, const struct ciphers_options *o, const struct opt_list *names,
+	const struct ciphers_rows *rows, struct err *e);
 
 #endif

@@ -4,6 +4,7 @@
 #include "cli/bench_ciphers.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -53,18 +54,17 @@ int bench_ciphers_accel_note(struct doc *d)
 
 /* --- the other process ------------------------------------------------------------- */
 
-#define ARGS_MAX 200
+#define FIXED_ARGS 16 /* more than there are without lists and names */
 
 struct args {
-	const char *v[ARGS_MAX + 1];
-	int n;
+	const char **v;
+	size_t n;
+	char time[32], samples[32];
 };
 
 static void add_arg(struct args *a, const char *text)
 {
-	if (a->n < ARGS_MAX)
-		a->v[a->n++] = text;
-	a->v[a->n] = NULL;
+	a->v[a->n++] = text;
 }
 
 static void add_list(struct args *a, const char *option, const struct opt_list *l)
@@ -75,21 +75,23 @@ static void add_list(struct args *a, const char *option, const struct opt_list *
 	}
 }
 
-struct numbers {
-	char time[32], samples[32];
-};
-
-static void make_args(struct args *a, const struct ciphers_options *o, const struct opt_list *names, struct numbers *text)
+/* v ends with NULL. -1: no memory. */
+static int make_args(struct args *a, const struct ciphers_options *o, const struct opt_list *names)
 {
-	snprintf(text->time, sizeof(text->time), "%llums", (unsigned long long)o->bench.time_ms);
-	snprintf(text->samples, sizeof(text->samples), "%llu", (unsigned long long)o->bench.samples);
+	size_t listed = o->engine.n + o->kind.n + o->size.n + o->op.n + o->threads.n;
+
+	a->v = calloc(FIXED_ARGS + 2 * listed + names->n, sizeof(*a->v));
+	if (a->v == NULL)
+		return -1;
+	snprintf(a->time, sizeof(a->time), "%llums", (unsigned long long)o->bench.time_ms);
+	snprintf(a->samples, sizeof(a->samples), "%llu", (unsigned long long)o->bench.samples);
 	add_arg(a, PACKAGE_NAME);
 	add_arg(a, "bench-ciphers");
 	add_arg(a, "--json");
 	add_arg(a, "--time");
-	add_arg(a, text->time);
+	add_arg(a, a->time);
 	add_arg(a, "--samples");
-	add_arg(a, text->samples);
+	add_arg(a, a->samples);
 	if (o->bench.quick)
 		add_arg(a, "--quick");
 	add_list(a, "--engine", &o->engine);
@@ -102,6 +104,7 @@ static void make_args(struct args *a, const struct ciphers_options *o, const str
 	add_arg(a, "--");
 	for (size_t i = 0; i < names->n; i++)
 		add_arg(a, names->v[i]);
+	return 0;
 }
 
 static void become(const struct args *a, int out)
@@ -114,54 +117,134 @@ static void become(const struct args *a, int out)
 	_exit(127);
 }
 
-/* Takes the rows over. */
-static int adopt(struct doc *d, struct doc *from, struct err *e)
-{
-	for (size_t i = 0; i < from->n_rows; i++) {
-		struct row *r = from->rows[i];
-
-		from->rows[i] = NULL;
-		if (doc_add_row(d, r) < 0)
-			return err_set(e, ERR_RUNTIME, "no memory");
-	}
-	d->interrupted |= from->interrupted;
-	return 0;
-}
-
-static int collect(struct doc *d, int fd, pid_t pid, struct err *e)
+/* What it wrote. NULL with e. */
+static struct doc *read_child(int fd, const char *command, struct err *e)
 {
 	char path[32];
 	struct doc *theirs;
-	int status, r = -1;
 
 	snprintf(path, sizeof(path), "/dev/fd/%d", fd);
-	theirs = report_read(path, d->command, e);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	if (theirs != NULL)
-		r = adopt(d, theirs, e);
-	doc_free(theirs);
-	return r < 0 ? err_prefix(e, "--accel off: no rows from the process that measures without acceleration") : 0;
+	theirs = report_read(path, command, e);
+	if (theirs == NULL)
+		err_prefix(e, "nothing from the process that measures without acceleration");
+	return theirs;
 }
 
-int bench_ciphers_accel_run(struct doc *d, const struct ciphers_options *o, const struct opt_list *names, struct err *e)
+/* Its document; NULL with e. No signal gets lost between the two processes: those
+ * that come before the other one can be told wait, and it takes them over. */
+static struct doc *run_child(const struct args *a, const char *command, struct err *e)
 {
-	struct args a = { .n = 0 };
-	struct numbers text;
-	int fd[2], r;
+	struct doc *theirs = NULL;
+	sigset_t before;
+	int fd[2];
 	pid_t pid;
 
-	make_args(&a, o, names, &text);
-	if (pipe(fd) < 0)
-		return err_sys(e, ERR_RUNTIME, errno, "--accel off");
+	if (pipe(fd) < 0) {
+		err_sys(e, ERR_RUNTIME, errno, "--accel off");
+		return NULL;
+	}
 	fflush(NULL);
+	benchopt_hold_signals(&before);
 	pid = fork();
 	if (pid == 0) {
 		close(fd[0]);
-		become(&a, fd[1]);
+		become(a, fd[1]);
 	}
+	benchopt_pass_signals(pid > 0 ? pid : 0);
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	close(fd[1]);
-	r = pid < 0 ? err_sys(e, ERR_RUNTIME, errno, "--accel off") : collect(d, fd[0], pid, e);
+	if (pid < 0)
+		err_sys(e, ERR_RUNTIME, errno, "--accel off");
+	else
+		theirs = read_child(fd[0], command, e);
 	close(fd[0]);
-	return r;
+	benchopt_hold_signals(&before);
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	benchopt_pass_signals(0);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return theirs;
+}
+
+/* --- its rows ------------------------------------------------------------------------ */
+
+/* Takes the row of this id out of a document; they are in the order in which they
+ * are asked for. NULL: not there. */
+static struct row *take(struct doc *theirs, size_t *from, const char *id)
+{
+	for (size_t i = *from; i < theirs->n_rows; i++) {
+		struct row *r = theirs->rows[i];
+
+		if (r == NULL || strcmp(r->id, id) != 0)
+			continue;
+		theirs->rows[i] = NULL;
+		*from = i + 1;
+		return r;
+	}
+	return NULL;
+}
+
+/* theirs: NULL, there is none. reason: of the rows that are missing there. */
+static int adopt(struct doc *d, struct doc *theirs, const struct ciphers_rows *rows, enum row_status status,
+	const char *reason)
+{
+	size_t from = 0;
+
+	for (size_t i = rows->n_here; i < rows->n; i++) {
+		struct row *r = bench_ciphers_row(&rows->v[i]);
+		struct row *measured = r && theirs ? take(theirs, &from, r->id) : NULL;
+
+		if (measured != NULL) {
+			row_free(r);
+			r = measured;
+		} else if (r == NULL || row_fail(r, status, reason) < 0) {
+			row_free(r);
+			return -1;
+		}
+		if (doc_add_row(d, r) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* What the document says of the run, where nothing was measured in this process. */
+static void adopt_facts(struct doc *d, struct doc *theirs)
+{
+	struct host *h = d->host;
+
+	if (theirs->host != NULL) {
+		d->host = theirs->host;
+		theirs->host = h;
+	}
+	d->clock_resolution_ns = theirs->clock_resolution_ns;
+	d->clock_overhead_ns = theirs->clock_overhead_ns;
+	d->sample_s = theirs->sample_s;
+	d->n_samples = theirs->n_samples;
+	d->duration_s = 0;
+}
+
+int bench_ciphers_accel_run(struct doc *d, const struct ciphers_options *o, const struct opt_list *names,
+	const struct ciphers_rows *rows, struct err *e)
+{
+	struct args a = { .n = 0 };
+	struct doc *theirs = NULL;
+	struct err why;
+	int r;
+
+	err_set(&why, ERR_RUNTIME, "interrupted");
+	if (!benchopt_interrupted()) {
+		if (make_args(&a, o, names) < 0)
+			return err_set(e, ERR_RUNTIME, "no memory");
+		theirs = run_child(&a, d->command, &why);
+		free(a.v);
+	}
+	if (theirs != NULL) {
+		if (rows->n_here == 0)
+			adopt_facts(d, theirs);
+		d->duration_s += theirs->duration_s;
+	}
+	d->interrupted |= benchopt_interrupted() || (theirs && theirs->interrupted);
+	r = adopt(d, theirs, rows, d->interrupted ? ROW_SKIPPED : ROW_ERROR, d->interrupted ? "interrupted" : why.msg);
+	doc_free(theirs);
+	return r < 0 ? err_set(e, ERR_RUNTIME, "no memory") : 0;
 }

@@ -44,31 +44,37 @@ static const struct crypto_algorithm *find(const struct crypto_engine *engine, e
 	return NULL;
 }
 
-static struct ciphers_choice choice(const struct crypto_engine *engine, const struct section *s, const char *name)
+/* `absent` stands for an algorithm that is not there. */
+static struct ciphers_choice choice(const struct crypto_engine *engine, const struct section *s, const char *name,
+	struct crypto_algorithm *absent)
 {
+	const struct crypto_algorithm *found = find(engine, s->kind, name);
 	bool digest = s->kind == CRYPTO_MAC;
 
-	return (struct ciphers_choice){ engine, find(engine, s->kind, name), digest ? CRYPTO_DIGEST : CRYPTO_ENCRYPT, PAYLOAD, 1,
-		!bench_ciphers_accel_is_off() };
+	if (found == NULL)
+		*absent = (struct crypto_algorithm){ .name = name, .kind = s->kind };
+	return (struct ciphers_choice){ engine, found ? found : absent, digest ? CRYPTO_DIGEST : CRYPTO_ENCRYPT, PAYLOAD, 1,
+		!bench_ciphers_accel_is_off(), found ? NULL : "this GnuTLS does not have it" };
 }
 
 int bench_ciphers_preset_choose(const struct ciphers_options *o, struct ciphers_rows *out, struct err *e)
 {
+	static struct crypto_algorithm absent[ROWS_MAX];
 	const struct crypto_engine *gnutls = crypto_engine_find("gnutls");
 
 	if (o->engine.n + o->kind.n + o->size.n + o->op.n + o->threads.n + o->accel.n > 0)
 		return err_set(e, ERR_CONFIG, "--preset says which rows: --engine, --kind, --size, --op, --threads and --accel do not go "
 					      "with it");
-	out->accel_on = true;
 	out->v = calloc(ROWS_MAX, sizeof(*out->v));
 	if (out->v == NULL)
 		return err_set(e, ERR_RUNTIME, "no memory");
 	for (size_t i = 0; i < COUNT(sections); i++) {
 		for (const char *const *name = sections[i].names; *name != NULL; name++) {
-			out->v[out->n] = choice(gnutls, &sections[i], *name);
-			out->n += out->v[out->n].algorithm != NULL;
+			out->v[out->n] = choice(gnutls, &sections[i], *name, &absent[out->n]);
+			out->n++;
 		}
 	}
+	out->n_here = out->n;
 	return 0;
 }
 
@@ -79,25 +85,6 @@ static const struct row *row_of(const struct doc *d, const struct section *s, co
 			return d->rows[i];
 	}
 	return NULL;
-}
-
-int bench_ciphers_preset_fill(struct doc *d)
-{
-	for (size_t i = 0; i < COUNT(sections); i++) {
-		for (const char *const *name = sections[i].names; *name != NULL; name++) {
-			const struct crypto_algorithm missing = { .name = *name, .kind = sections[i].kind };
-			struct ciphers_choice c = choice(crypto_engine_find("gnutls"), &sections[i], *name);
-			struct row *r;
-
-			if (c.algorithm != NULL)
-				continue;
-			c.algorithm = &missing;
-			r = bench_ciphers_row(&c);
-			if (r == NULL || row_fail(r, ROW_UNAVAILABLE, "this GnuTLS does not have it") < 0 || doc_add_row(d, r) < 0)
-				return -1;
-		}
-	}
-	return 0;
 }
 
 static void print_row(FILE *out, int width, const char *name, const struct row *r)

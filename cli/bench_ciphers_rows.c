@@ -32,6 +32,7 @@ struct wanted {
 	size_t sizes[NUMBERS_MAX];
 	unsigned n_sizes; /* 0: the usual ones */
 	unsigned threads[NUMBERS_MAX], n_threads;
+	bool accel_on, accel_off;
 	const struct opt_list *names;
 	bool *matched; /* by name: some algorithm fits */
 };
@@ -158,16 +159,16 @@ static int parse_threads(const struct opt_list *l, struct wanted *w, struct err 
 	return 0;
 }
 
-static int parse_accel(const struct opt_list *l, struct ciphers_rows *out, struct err *e)
+static int parse_accel(const struct opt_list *l, struct wanted *w, struct err *e)
 {
 	static const char *const words[] = { "on", "off" };
 
-	out->accel_on = l->n == 0;
+	w->accel_on = l->n == 0;
 	for (size_t i = 0; i < l->n; i++) {
 		if (strcmp(l->v[i], "on") == 0)
-			out->accel_on = true;
+			w->accel_on = true;
 		else if (strcmp(l->v[i], "off") == 0)
-			out->accel_off = true;
+			w->accel_off = true;
 		else
 			return no_such(e, "accel", l->v[i], words, COUNT(words));
 	}
@@ -273,6 +274,7 @@ static int add_algorithm(struct wanted *w, unsigned first, const struct crypto_a
 	return 0;
 }
 
+/* -1: no memory. */
 static int add_kind(struct wanted *w, enum crypto_kind kind, struct ciphers_rows *rows)
 {
 	for (unsigned i = 0; i < w->n_engines; i++) {
@@ -288,19 +290,49 @@ static int add_kind(struct wanted *w, enum crypto_kind kind, struct ciphers_rows
 	return 0;
 }
 
+/* Those of this process, then the same without acceleration. Where it is off in this
+ * process already there is nothing else to be had. */
+static int add_rows(struct wanted *w, struct ciphers_rows *rows)
+{
+	bool off = bench_ciphers_accel_is_off();
+	size_t i;
+
+	for (size_t k = 0; k < COUNT(kinds); k++) {
+		if (add_kind(w, kinds[k], rows) < 0)
+			return -1;
+	}
+	rows->n_here = w->accel_on || off ? rows->n : 0;
+	if (off || !w->accel_off)
+		return 0;
+	for (i = 0; i < rows->n_here; i++) {
+		struct ciphers_choice c = rows->v[i];
+
+		if (add(rows, &c) < 0)
+			return -1;
+	}
+	for (i = rows->n_here; i < rows->n; i++)
+		rows->v[i].accel = false;
+	return 0;
+}
+
 /* --- names that fit nothing --------------------------------------------------------- */
 
-static int unknown_name(const struct wanted *w, const char *name, struct err *e)
+static int unknown_name(const char *name, struct err *e)
 {
+	const struct crypto_engine *const *engines = crypto_engines();
 	const char *all[1024], *near;
 	size_t count = 0;
 
-	for (unsigned i = 0; i < w->n_engines; i++) {
+	for (; *engines != NULL; engines++) {
 		const struct crypto_algorithm *list;
-		size_t n = w->engines[i]->list(&list);
+		size_t n = (*engines)->list(&list);
 
-		for (size_t k = 0; k < n && count < COUNT(all); k++)
+		for (size_t k = 0; k < n && count < COUNT(all); k++) {
+			if (name_fits(name, list[k].name))
+				return err_set(e, ERR_CONFIG, "\"%.60s\" fits %s, which --engine or --kind leaves out; --list shows what there is",
+					name, list[k].name);
 			all[count++] = list[k].name;
+		}
 	}
 	near = near_match(name, all, count);
 	if (near != NULL)
@@ -312,7 +344,7 @@ static int check_found(const struct wanted *w, const struct ciphers_rows *rows, 
 {
 	for (size_t i = 0; i < w->names->n; i++) {
 		if (!w->matched[i])
-			return unknown_name(w, w->names->v[i], e);
+			return unknown_name(w->names->v[i], e);
 	}
 	if (rows->n == 0)
 		return err_set(e, ERR_CONFIG, "no row fits --engine, --kind and --op together; --list shows all");
@@ -336,11 +368,9 @@ int bench_ciphers_choose(const struct ciphers_options *o, const struct opt_list 
 	if (r == 0)
 		r = parse_threads(&o->threads, &w, e);
 	if (r == 0)
-		r = parse_accel(&o->accel, out, e);
-	for (size_t k = 0; r == 0 && k < COUNT(kinds); k++) {
-		if (add_kind(&w, kinds[k], out) < 0)
-			r = err_set(e, ERR_RUNTIME, "no memory");
-	}
+		r = parse_accel(&o->accel, &w, e);
+	if (r == 0 && add_rows(&w, out) < 0)
+		r = err_set(e, ERR_RUNTIME, "no memory");
 	if (r == 0)
 		r = check_found(&w, out, e);
 	free(w.matched);
@@ -371,7 +401,8 @@ struct row *bench_ciphers_row(const struct ciphers_choice *c)
 		return NULL;
 	if (row_param_text(r, "engine", c->engine->name) < 0 || row_param_text(r, "op", op) < 0 ||
 		row_param_number(r, "size_bytes", (double)c->size_bytes) < 0 ||
-		row_param_number(r, "threads", c->threads) < 0 || row_param_text(r, "accel", c->accel ? "on" : "off") < 0) {
+		row_param_number(r, "threads", c->threads) < 0 || row_param_text(r, "accel", c->accel ? "on" : "off") < 0 ||
+		(c->unavailable && row_fail(r, ROW_UNAVAILABLE, c->unavailable) < 0)) {
 		row_free(r);
 		return NULL;
 	}

@@ -4,23 +4,23 @@
 #include "cli/benchopt.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/help.h"
 #include "lib/base/clock.h"
-#include "lib/base/log.h"
-#include "lib/base/units.h"
 
 #define AT(field) .offset = offsetof(struct benchopt, field)
 
 #define WARMUP_S      0.3
 #define QUICK_SAMPLES 3
 #define QUICK_TURNS   (QUICK_SAMPLES + 1) /* the warm-up is as long as a sample */
+#define QUICK_LONGEST 0.1 /* of few rows: there is nothing to be had from a longer look */
 #define OVERHEAD      1.12 /* what opening, checking and changing over adds to a short plan */
 
 const struct opt benchopt_method[] = {
@@ -67,13 +67,26 @@ static int parse_threshold(struct benchopt *v, struct err *e)
 	return 0;
 }
 
+/* Not emptied yet: it may be the only copy of an older run. */
 static FILE *open_output(const char *option, const char *path, struct err *e)
 {
-	FILE *f = fopen(path, "w");
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
 
-	if (f == NULL)
+	if (f == NULL) {
 		err_sys(e, ERR_CONFIG, errno, "--%s: cannot write %s", option, path);
+		if (fd >= 0)
+			close(fd);
+	}
 	return f;
+}
+
+static bool same_file(FILE *a, FILE *b)
+{
+	struct stat x, y;
+
+	return fstat(fileno(a), &x) == 0 && fstat(fileno(b), &y) == 0 && S_ISREG(x.st_mode) && x.st_dev == y.st_dev &&
+		x.st_ino == y.st_ino;
 }
 
 int benchopt_open(struct benchopt *v, const char *command, struct err *e)
@@ -97,6 +110,8 @@ int benchopt_open(struct benchopt *v, const char *command, struct err *e)
 		return -1;
 	if (v->svg != NULL && (v->svg_out = open_output("svg", v->svg, e)) == NULL)
 		return -1;
+	if (v->svg_out != NULL && v->out != stdout && same_file(v->out, v->svg_out))
+		return err_set(e, ERR_CONFIG, "--output and --svg are one file, %s", v->svg);
 	return 0;
 }
 
@@ -112,20 +127,40 @@ void benchopt_close(struct benchopt *v)
 	v->stored = v->base = NULL;
 }
 
+/* As a shell reads it. */
+static void put_word(FILE *out, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
+
+	if (*word != '\0' && word[strspn(word, plain)] == '\0') {
+		fputs(word, out);
+		return;
+	}
+	putc('\'', out);
+	for (; *word != '\0'; word++)
+		fputs(*word == '\'' ? "'\\''" : (const char[]){ *word, '\0' }, out);
+	putc('\'', out);
+}
+
 static char *join(int argc, char **argv)
 {
-	size_t n = sizeof("tlskit");
-	char *text;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	bool failed;
 
-	for (int i = 0; i < argc; i++)
-		n += strlen(argv[i]) + 1;
-	text = malloc(n);
-	if (text == NULL)
+	if (out == NULL)
 		return NULL;
-	strcpy(text, "tlskit");
-	for (int i = 0; i < argc; i++)
-		strcat(strcat(text, " "), argv[i]);
-	return text;
+	fputs("tlskit", out);
+	for (int i = 0; i < argc; i++) {
+		putc(' ', out);
+		put_word(out, argv[i]);
+	}
+	failed = ferror(out);
+	if (fclose(out) == 0 && !failed)
+		return text;
+	free(text);
+	return NULL;
 }
 
 struct doc *benchopt_doc(const char *command, int argc, char **argv)
@@ -156,28 +191,86 @@ static char *clock_text(double seconds, char *out, size_t size)
 	return out;
 }
 
-void benchopt_plan(const struct benchopt *v, unsigned n_rows, double quick_s, struct bench_plan *p)
+static struct bench_plan plan_of(const struct benchopt *v, unsigned n_rows, double quick_s)
 {
-	char text[32];
+	double quick_sample_s = quick_s / OVERHEAD / (n_rows ? n_rows : 1) / QUICK_TURNS;
 
-	p->samples = v->quick ? QUICK_SAMPLES : (unsigned)v->samples;
-	p->sample_s = (double)v->time_ms / 1000;
-	p->warmup_s = WARMUP_S;
-	if (v->quick)
-		p->limit_s = quick_s;
-	if (v->quick && n_rows > 0)
-		p->sample_s = p->warmup_s = quick_s / OVERHEAD / n_rows / QUICK_TURNS;
-	fprintf(stderr, "tlskit: %u row%s, about %s%s\n", n_rows, n_rows == 1 ? "" : "s",
-		clock_text(bench_estimate(p, n_rows), text, sizeof(text)),
+	if (!v->quick)
+		return (struct bench_plan){ .samples = (unsigned)v->samples, .sample_s = (double)v->time_ms / 1000,
+			.warmup_s = WARMUP_S };
+	quick_sample_s = fmin(quick_sample_s, QUICK_LONGEST);
+	return (struct bench_plan){ .samples = QUICK_SAMPLES, .sample_s = quick_sample_s, .warmup_s = quick_sample_s,
+		.limit_s = quick_s };
+}
+
+static double seconds_of(const struct bench_plan *p, unsigned n_rows)
+{
+	double estimate = bench_estimate(p, n_rows);
+
+	return p->limit_s > 0 ? fmin(estimate, p->limit_s) : estimate;
+}
+
+void benchopt_plan(const struct benchopt *v, unsigned n_rows, unsigned n_later, double quick_s, struct bench_plan *p)
+{
+	struct bench_plan now = plan_of(v, n_rows, quick_s), later = plan_of(v, n_later, quick_s);
+	double seconds = seconds_of(&now, n_rows) + seconds_of(&later, n_later);
+	unsigned n = n_rows + n_later;
+	char text[32] = "less than 1 s";
+
+	p->samples = now.samples;
+	p->sample_s = now.sample_s;
+	p->warmup_s = now.warmup_s;
+	p->limit_s = now.limit_s;
+	if (seconds >= 1)
+		clock_text(seconds, text, sizeof(text));
+	fprintf(stderr, "tlskit: %u row%s, %s%s%s\n", n, n == 1 ? "" : "s", seconds < 1 ? "" : "about ", text,
 		v->quick ? "" : "; Ctrl-C prints what is done by then, --quick takes a short look");
 }
 
 static atomic_bool interrupted;
+static atomic_int passed_to; /* a process; 0: none */
 
+bool benchopt_interrupted(void)
+{
+	return atomic_load(&interrupted);
+}
+
+/* The second signal of a kind ends the process, and the one that it waits for. A
+ * terminal sends Ctrl-C to both: so the first is passed on as the other kind. */
 static void on_interrupt(int signo)
 {
+	static atomic_bool seen[2];
+	int pid = atomic_load(&passed_to), before = errno;
+	bool again = atomic_exchange(&seen[signo == SIGINT], true);
+
 	atomic_store(&interrupted, true);
-	signal(signo, SIG_DFL);
+	if (pid > 0)
+		kill(pid, again ? SIGKILL : signo == SIGINT ? SIGTERM : SIGINT);
+	if (again) {
+		signal(signo, SIG_DFL);
+		raise(signo); /* comes when this returns */
+	}
+	errno = before;
+}
+
+static void interrupts(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGTERM);
+}
+
+void benchopt_hold_signals(sigset_t *before)
+{
+	sigset_t set;
+
+	interrupts(&set);
+	sigprocmask(SIG_BLOCK, &set, before);
+}
+
+void benchopt_pass_signals(pid_t pid)
+{
+	atomic_store(&passed_to, (int)pid);
 }
 
 /* \r and "clear to the end of the line" */
@@ -186,7 +279,7 @@ static void show_progress(void *arg, double done_s, double total_s, const char *
 	char left[32];
 
 	(void)arg;
-	fprintf(stderr, "\r%3.0f %%, %s left: %.48s\033[K", total_s > 0 ? 100 * done_s / total_s : 0,
+	fprintf(stderr, "\r%3.0f %%, %s left: %.54s\033[K", total_s > 0 ? 100 * done_s / total_s : 0,
 		clock_text(total_s > done_s ? total_s - done_s : 0, left, sizeof(left)), what);
 	fflush(stderr);
 }
@@ -194,10 +287,13 @@ static void show_progress(void *arg, double done_s, double total_s, const char *
 void benchopt_watch(struct bench_plan *p)
 {
 	struct sigaction sa = { .sa_handler = on_interrupt, .sa_flags = SA_RESTART };
+	sigset_t set;
 
 	p->stop = &interrupted;
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
+	interrupts(&set); /* who started this process may have held them */
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
 	if (isatty(STDERR_FILENO))
 		p->progress = show_progress;
 }
@@ -208,86 +304,4 @@ void benchopt_unwatch(const struct bench_plan *p)
 	signal(SIGTERM, SIG_DFL);
 	if (p->progress != NULL)
 		fputs("\r\033[K", stderr);
-}
-
-/* --- after the run ---------------------------------------------------------------- */
-
-static enum report_format format_of(const struct benchopt *v)
-{
-	if (v->json)
-		return REPORT_JSON;
-	if (v->csv)
-		return REPORT_CSV;
-	return v->markdown ? REPORT_MARKDOWN : REPORT_TEXT;
-}
-
-static int write_comparison(struct benchopt *v, const struct doc *d, const struct report_style *s, struct err *e)
-{
-	struct report_comparison c;
-	int r;
-
-	if (report_compare(v->base, d, v->threshold_share, &c, e) < 0)
-		return -1;
-	if (c.other_machine)
-		log_msg(LOG_WARN, "--compare: another machine or software: %s", c.machine_note);
-	r = report_comparison_write(v->out, &c, format_of(v), s, e);
-	if (r == 0)
-		r = c.worse > 0;
-	report_comparison_free(&c);
-	return r;
-}
-
-static int close_file(FILE **f, const char *path, struct err *e)
-{
-	int bad = ferror(*f) | fflush(*f);
-
-	if (*f != stdout)
-		bad |= fclose(*f);
-	*f = NULL;
-	return bad ? err_sys(e, ERR_RUNTIME, errno, "cannot write %s", path) : 0;
-}
-
-/* 0, 1 for a regression, or -1. */
-static int write_all(struct benchopt *v, const struct doc *d, benchopt_layout *layout, struct err *e)
-{
-	struct report_style s = { .unit = (enum report_unit)v->unit };
-	enum report_format f = format_of(v);
-	int worse = 0;
-
-	if (v->out == stdout)
-		s.width = help_width(STDOUT_FILENO);
-	if (v->base == NULL || f == REPORT_TEXT || f == REPORT_MARKDOWN) {
-		if ((layout != NULL && f == REPORT_TEXT ? layout(v->out, d, e) : report_write(v->out, d, f, &s, e)) < 0)
-			return -1;
-	}
-	if (v->base != NULL && (worse = write_comparison(v, d, &s, e)) < 0)
-		return -1;
-	if (v->svg_out != NULL) {
-		if (report_write(v->svg_out, d, REPORT_SVG, &s, e) < 0 || close_file(&v->svg_out, v->svg, e) < 0)
-			return -1;
-	}
-	if (v->out != stdout && close_file(&v->out, v->output, e) < 0)
-		return -1;
-	return worse;
-}
-
-int benchopt_finish(struct benchopt *v, const struct doc *d, benchopt_layout *layout)
-{
-	struct err e;
-	int r = write_all(v, d, layout, &e);
-	size_t i;
-
-	if (r < 0) {
-		log_msg(LOG_ERROR, "%s", e.msg);
-		return err_exit_code(&e);
-	}
-	for (i = 0; i < d->n_rows; i++) {
-		if (d->rows[i]->status == ROW_ERROR)
-			r = 1;
-	}
-	if (d->interrupted && v->from == NULL) {
-		log_msg(LOG_WARN, "interrupted: rows that were not measured are left out of account");
-		r = 1;
-	}
-	return r;
 }

@@ -120,10 +120,10 @@ static void case_close(void *arg)
 
 static struct bench_case *make_cases(const struct ciphers_rows *rows)
 {
-	struct bench_case *cases = calloc(rows->n + 1, sizeof(*cases));
+	struct bench_case *cases = calloc(rows->n_here + 1, sizeof(*cases));
 	size_t i;
 
-	for (i = 0; cases != NULL && i < rows->n; i++) {
+	for (i = 0; cases != NULL && i < rows->n_here; i++) {
 		const struct ciphers_choice *c = &rows->v[i];
 
 		cases[i] = (struct bench_case){ .row = bench_ciphers_row(c), .threads = c->threads, .amount = (double)c->size_bytes,
@@ -131,7 +131,7 @@ static struct bench_case *make_cases(const struct ciphers_rows *rows)
 		if (cases[i].row == NULL)
 			break;
 	}
-	if (cases == NULL || i == rows->n)
+	if (cases == NULL || i == rows->n_here)
 		return cases;
 	while (i-- > 0)
 		row_free(cases[i].row);
@@ -150,6 +150,7 @@ static int add_libraries(struct doc *d)
 	return 0;
 }
 
+/* Those of this process. */
 static int measure(const struct ciphers_rows *rows, const struct bench_plan *plan, struct doc *d, struct err *e)
 {
 	struct bench_case *cases = make_cases(rows);
@@ -157,7 +158,7 @@ static int measure(const struct ciphers_rows *rows, const struct bench_plan *pla
 
 	if (cases == NULL)
 		return err_set(e, ERR_RUNTIME, "no memory");
-	r = bench_run(cases, (unsigned)rows->n, plan, d, e);
+	r = bench_run(cases, (unsigned)rows->n_here, plan, d, e);
 	free(cases);
 	return r;
 }
@@ -166,17 +167,16 @@ static int measure(const struct ciphers_rows *rows, const struct bench_plan *pla
 static int measure_all(const struct ciphers_options *o, const struct opt_list *names, const struct ciphers_rows *rows,
 	struct doc *d, struct err *e)
 {
-	bool off = bench_ciphers_accel_is_off();
 	struct bench_plan plan = { 0 };
 	int r = 0;
 
 	benchopt_watch(&plan);
-	if (rows->accel_on || off) {
-		benchopt_plan(&o->bench, (unsigned)rows->n, QUICK_S, &plan);
+	if (rows->n_here > 0) {
+		benchopt_plan(&o->bench, (unsigned)rows->n_here, (unsigned)(rows->n - rows->n_here), QUICK_S, &plan);
 		r = measure(rows, &plan, d, e);
 	}
-	if (r == 0 && rows->accel_off && !off && !d->interrupted)
-		r = bench_ciphers_accel_run(d, o, names, e);
+	if (r == 0 && rows->n > rows->n_here)
+		r = bench_ciphers_accel_run(d, o, names, rows, e);
 	benchopt_unwatch(&plan);
 	return r;
 }
@@ -188,7 +188,7 @@ static int fill(const struct ciphers_options *o, const struct opt_list *names, c
 		return err_set(e, ERR_RUNTIME, "no memory");
 	if (measure_all(o, names, rows, d, e) < 0)
 		return -1;
-	if ((o->preset == CIPHERS_GNUTLS_CLI && bench_ciphers_preset_fill(d) < 0) || bench_ciphers_advise(d) < 0)
+	if (bench_ciphers_advise(d) < 0)
 		return err_set(e, ERR_RUNTIME, "no memory");
 	return 0;
 }
@@ -212,31 +212,49 @@ static int say(const struct err *e)
 	return err_exit_code(e);
 }
 
-static int run_rows(struct ciphers_options *o, const struct opt_list *names, int argc, char **argv)
+/* The rows are chosen: -1 with e, or the exit code. */
+static int run_chosen(struct ciphers_options *o, const struct opt_list *names, const struct ciphers_rows *rows, int argc,
+	char **argv, struct err *e)
 {
 	benchopt_layout *layout = o->preset == CIPHERS_GNUTLS_CLI ? bench_ciphers_preset_layout : NULL;
-	struct ciphers_rows rows = { 0 };
-	struct doc *d = NULL;
-	struct err e;
-	int code, r;
+	struct doc *d;
+	int r;
 
-	if (benchopt_open(&o->bench, argv[0], &e) < 0)
-		return say(&e);
-	if (o->bench.stored != NULL)
-		return benchopt_finish(&o->bench, o->bench.stored, layout);
-	r = o->preset ? bench_ciphers_preset_choose(o, &rows, &e) : bench_ciphers_choose(o, names, &rows, &e);
-	if (r == 0 && o->list) {
-		code = list_rows(&rows);
-	} else {
-		if (r == 0 && (d = benchopt_doc(argv[0], argc, argv)) == NULL)
-			r = err_set(&e, ERR_RUNTIME, "no memory");
-		if (r == 0)
-			r = fill(o, names, &rows, d, &e);
-		code = r == 0 ? benchopt_finish(&o->bench, d, layout) : say(&e);
-	}
-	bench_ciphers_rows_free(&rows);
+	if (o->list)
+		return list_rows(rows);
+	if (benchopt_open(&o->bench, argv[0], e) < 0)
+		return -1;
+	d = benchopt_doc(argv[0], argc, argv);
+	r = d == NULL ? err_set(e, ERR_RUNTIME, "no memory") : fill(o, names, rows, d, e);
+	if (r == 0)
+		r = benchopt_finish(&o->bench, d, layout);
 	doc_free(d);
-	return code;
+	return r;
+}
+
+static int run_stored(struct ciphers_options *o, const char *command, struct err *e)
+{
+	if (benchopt_open(&o->bench, command, e) < 0)
+		return -1;
+	return benchopt_finish(&o->bench, o->bench.stored, o->preset == CIPHERS_GNUTLS_CLI ? bench_ciphers_preset_layout : NULL);
+}
+
+static int run_rows(struct ciphers_options *o, const struct opt_list *names, int argc, char **argv, struct err *e)
+{
+	struct ciphers_rows rows = { 0 };
+	int r;
+
+	if (o->bench.from != NULL && (names->n > 0 || o->list))
+		return err_set(e, ERR_CONFIG, "--from prints a stored run as it is; %s has no say there", o->list ? "--list" : "NAME");
+	if (o->bench.from != NULL)
+		return run_stored(o, argv[0], e);
+	if (o->preset && names->n > 0)
+		return err_set(e, ERR_CONFIG, "--preset says which rows; it takes no names");
+	r = o->preset ? bench_ciphers_preset_choose(o, &rows, e) : bench_ciphers_choose(o, names, &rows, e);
+	if (r == 0)
+		r = run_chosen(o, names, &rows, argc, argv, e);
+	bench_ciphers_rows_free(&rows);
+	return r;
 }
 
 static int run(const struct cmd *cmd, int argc, char **argv)
@@ -248,12 +266,9 @@ static int run(const struct cmd *cmd, int argc, char **argv)
 
 	if (opt_parse(cmd->spec, argc, argv, &o, &operands, &e) < 0)
 		return say(&e);
-	if (o.preset && operands.n) {
-		err_set(&e, ERR_CONFIG, "--preset says which rows; it takes no names");
+	code = run_rows(&o, &operands, argc, argv, &e);
+	if (code < 0)
 		code = say(&e);
-	} else {
-		code = run_rows(&o, &operands, argc, argv);
-	}
 	benchopt_close(&o.bench);
 	opt_free(cmd->spec, &o, &operands);
 	return code;

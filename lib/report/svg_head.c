@@ -60,7 +60,7 @@ static void legend(struct svg *s, const struct svg_panel *p, const struct svg_se
 {
 	bool used[SVG_COLOURS] = { false }, noisy = false, light = false;
 	double x = SVG_MARGIN;
-	char class[16];
+	char class[24];
 
 	for (size_t i = 0; i < set->n; i++) {
 		used[svg_panel_colour(s, p, set->rows[i])] = true;
