@@ -31,17 +31,35 @@ static char *read_kernel(const char *root)
 	return n < 0 ? NULL : out;
 }
 
+/* What 64-bit program runs on another machine is emulated (QEMU's user mode, Rosetta). */
+static const char *program(const char *root, const char *machine)
+{
+#if defined(__x86_64__)
+	static const char own[] = "x86_64";
+#elif defined(__AARCH64EL__)
+	static const char own[] = "aarch64";
+#else
+	static const char own[] = "";
+#endif
+
+	if (sizeof(void *) <= 4)
+		return strstr(machine, "64") ? "32-bit" : NULL;
+	return root[0] == '\0' && own[0] != '\0' && strcmp(machine, own) != 0 ? own : NULL;
+}
+
 /* The kernel's, and that this program is not built for all of it where that is so. */
 static char *read_architecture(const char *root)
 {
 	char *machine = host_file_line(root, "/proc/sys/kernel/arch"), *out = NULL; /* since Linux 6.1 */
+	const char *built;
 	struct utsname u;
 
 	if (!machine && root[0] == '\0' && uname(&u) == 0)
 		machine = strdup(u.machine);
-	if (!machine || sizeof(void *) > 4 || !strstr(machine, "64"))
+	built = machine ? program(root, machine) : NULL;
+	if (!built)
 		return machine;
-	if (asprintf(&out, "%s, 32-bit program", machine) < 0)
+	if (asprintf(&out, "%s, %s program", machine, built) < 0)
 		out = NULL;
 	free(machine);
 	return out;

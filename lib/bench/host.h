@@ -13,9 +13,9 @@
 struct host {
 	char *cpu; /* "AMD EPYC 7B13", "ARM Cortex-A72 r0p3" */
 	char *board; /* device-tree model: "Raspberry Pi 4 Model B Rev 1.4" */
-	char *architecture; /* "x86_64" */
+	char *architecture; /* "x86_64"; "x86_64, 32-bit program", emulated: "x86_64, aarch64 program" */
 	char *features; /* those that matter to cryptography, by the kernel's names, in a fixed order:
-	                 * "aes pclmulqdq vaes avx2 sha_ni"; "none" */
+	                 * "aes pclmulqdq vaes avx2 sha_ni"; "none"; NULL in an emulated program too */
 	int cores_online, cores_usable; /* usable: by this process's affinity and cgroup quota */
 	char *governor; /* of the first usable processor */
 	double freq_max_hz;

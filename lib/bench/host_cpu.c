@@ -221,6 +221,24 @@ bool host_cpu_flag(const char *root, const char *flag, bool *known)
 	return has;
 }
 
+/* What every processor lists that runs this program itself. An emulated program
+ * reads the list of the machine below, whose instructions it does not have. */
+#if defined(__x86_64__) || defined(__i386__)
+#define OWN_FLAG "fpu"
+#elif defined(__aarch64__)
+#define OWN_FLAG "fp"
+#endif
+
+static bool emulated(const char *root, const char *flags)
+{
+#ifdef OWN_FLAG
+	return root[0] == '\0' && !has_flag(flags, OWN_FLAG);
+#else
+	(void)root, (void)flags;
+	return false;
+#endif
+}
+
 /* The order is fixed, so that documents compare; "none": the kernel lists others alone. */
 char *host_cpu_features(const char *root)
 {
@@ -229,8 +247,10 @@ char *host_cpu_features(const char *root)
 	char *flags = kernel_flags(root);
 	char out[256] = "";
 
-	if (!flags)
+	if (!flags || emulated(root, flags)) {
+		free(flags);
 		return NULL;
+	}
 	for (size_t i = 0; i < COUNT(names); i++) {
 		size_t used = strlen(out);
 

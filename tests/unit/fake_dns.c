@@ -17,6 +17,9 @@
 struct fake_dns fake_dns;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t let_go = PTHREAD_COND_INITIALIZER;
+static bool holding = true;
+static int held;
 
 /* What freeaddrinfo knows ours by. */
 static char canonical[] = "fake.test";
@@ -65,6 +68,34 @@ static int answers(const char *label, int family, const char *port, struct addri
 	return 0;
 }
 
+static void hold(void)
+{
+	pthread_mutex_lock(&lock);
+	held++;
+	while (holding)
+		pthread_cond_wait(&let_go, &lock);
+	held--;
+	pthread_mutex_unlock(&lock);
+}
+
+int fake_dns_held(void)
+{
+	int n;
+
+	pthread_mutex_lock(&lock);
+	n = held;
+	pthread_mutex_unlock(&lock);
+	return n;
+}
+
+void fake_dns_let_go(void)
+{
+	pthread_mutex_lock(&lock);
+	holding = false;
+	pthread_cond_broadcast(&let_go);
+	pthread_mutex_unlock(&lock);
+}
+
 static int fake(const char *name, const char *port, const struct addrinfo *hints, struct addrinfo **out)
 {
 	pthread_mutex_lock(&lock);
@@ -81,6 +112,10 @@ static int fake(const char *name, const char *port, const struct addrinfo *hints
 	}
 	if (strncmp(name, "slow.", 5) == 0) {
 		usleep(60000);
+		name = "4a.";
+	}
+	if (strncmp(name, "held.", 5) == 0) {
+		hold();
 		name = "4a.";
 	}
 	return answers(name, hints->ai_family, port, out);
