@@ -82,7 +82,7 @@ static const char *refusal(const struct row *base, const struct row *now)
 		return why;
 	if (base->n_samples == 0 || now->n_samples == 0)
 		return "no samples";
-	return base->stats.median > 0 ? NULL : "the base's median is 0";
+	return isfinite(now->stats.median / base->stats.median) ? NULL : "the base's median is 0";
 }
 
 static enum report_verdict judge(const struct report_change *c, double threshold)
@@ -118,17 +118,20 @@ static int compare_rows(struct report_change *c, const struct row *base, const s
 __attribute__((format(printf, 2, 3))) static void note(struct report_comparison *c, const char *fmt, ...)
 {
 	static const char more[] = "…";
-	size_t len = strlen(c->machine_note), room = sizeof(c->machine_note) - len, n;
+	char text[sizeof(c->machine_note)];
+	size_t len = strlen(c->machine_note), room = sizeof(c->machine_note) - len;
+	bool full = len >= sizeof(more) && strcmp(c->machine_note + len + 1 - sizeof(more), more) == 0;
+	bool cut;
 	va_list args;
 
 	c->other_machine = true;
-	if (room < sizeof(more) + 2)
+	if (full)
 		return;
-	n = (size_t)snprintf(c->machine_note + len, room, "%s", len ? "; " : "");
 	va_start(args, fmt);
-	n += (size_t)vsnprintf(c->machine_note + len + n, room - n, fmt, args);
+	cut = vsnprintf(text, sizeof(text), fmt, args) >= (int)sizeof(text);
 	va_end(args);
-	if (n >= room) {
+	cut |= snprintf(c->machine_note + len, room, "%s%s", len ? "; " : "", text) >= (int)room;
+	if (cut) {
 		char *end = c->machine_note + sizeof(c->machine_note) - sizeof(more);
 
 		while (((unsigned char)*end & 0xc0) == 0x80) /* not within a character */

@@ -91,7 +91,7 @@ void report_groups_free(struct report_groups *g)
 
 /* The columns behind the traits, in their order. A figure that no row has makes no
  * column. NAN: the row has none. */
-enum scale_kind { SCALE_RATE, SCALE_SPREAD, SCALE_TIME, SCALE_MEMORY, SCALES };
+enum scale_kind { SCALE_RATE, SCALE_SPREAD, SCALE_RATIO, SCALE_TIME, SCALE_MEMORY, SCALES };
 
 static double median_of(const struct row *r)
 {
@@ -111,6 +111,12 @@ static double min_of(const struct row *r)
 static double max_of(const struct row *r)
 {
 	return r->n_samples ? r->stats.max : NAN;
+}
+
+/* Processors that were at work: 1 in one thread that had its own. */
+static double ratio_of(const struct row *r)
+{
+	return r->n_samples && r->wall_s > 0 ? r->cpu_s / r->wall_s : NAN;
 }
 
 #define LATENCY(member) \
@@ -145,6 +151,7 @@ static const struct figure {
 	{ "±%", SCALE_SPREAD, REPORT_KEEP_SPREAD, spread_of },
 	{ "min", SCALE_RATE, REPORT_KEEP_RANGE, min_of },
 	{ "max", SCALE_RATE, REPORT_KEEP_RANGE, max_of },
+	{ "cpu/wall", SCALE_RATIO, REPORT_KEEP_DETAIL, ratio_of },
 	{ "p50", SCALE_TIME, REPORT_KEEP_LATENCY + 5, p50_of },
 	{ "p90", SCALE_TIME, REPORT_KEEP_LATENCY + 1, p90_of },
 	{ "p99", SCALE_TIME, REPORT_KEEP_LATENCY + 4, p99_of },
@@ -174,26 +181,26 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Finds the middle and the least value of a figure over the rows: what a scale is
- * chosen by. NAN: there is none. -1: no memory. */
-static int survey(const struct report_group *g, const struct figure *f, double *middle, double *least)
+/* Finds the middle and the least value over the rows, by which a scale is chosen.
+ * NAN: there is none. -1: no memory. */
+static int survey(const struct report_group *g, double (*of)(const struct row *r), double out[2])
 {
 	double *v = calloc(g->n, sizeof(*v));
 	size_t n = 0;
 
-	*middle = *least = NAN;
+	out[0] = out[1] = NAN;
 	if (!v)
 		return -1;
 	for (size_t i = 0; i < g->n; i++) {
-		double x = fine(g->rows[i]) ? f->of(g->rows[i]) : NAN;
+		double x = fine(g->rows[i]) ? of(g->rows[i]) : NAN;
 
 		if (isfinite(x) && x > 0)
 			v[n++] = x;
 	}
 	qsort(v, n, sizeof(*v), by_value);
 	if (n > 0) {
-		*middle = v[n / 2];
-		*least = v[0];
+		out[0] = v[n / 2];
+		out[1] = v[0];
 	}
 	free(v);
 	return 0;
@@ -204,11 +211,12 @@ static int choose_scales(struct layout *l, enum report_unit u)
 	const struct report_group *g = l->group;
 	double rate[2], ns[2], client[2], server[2];
 
-	if (survey(g, &figures[0], &rate[0], &rate[1]) < 0 || survey(g, &figures[4], &ns[0], &ns[1]) < 0 ||
-		survey(g, &figures[9], &client[0], &client[1]) < 0 || survey(g, &figures[10], &server[0], &server[1]) < 0)
+	if (survey(g, median_of, rate) < 0 || survey(g, p50_of, ns) < 0 || survey(g, client_of, client) < 0 ||
+		survey(g, server_of, server) < 0)
 		return -1;
 	report_scale_rate(&l->scales[SCALE_RATE], g->rows[0]->unit, u, rate[0], rate[1]);
 	l->scales[SCALE_SPREAD] = (struct report_scale){ .name = "", .divisor = 1, .decimals = 1 };
+	l->scales[SCALE_RATIO] = (struct report_scale){ .name = "", .divisor = 1, .decimals = 2 };
 	report_scale_ns(&l->scales[SCALE_TIME], ns[0], ns[1]);
 	report_scale_bytes(&l->scales[SCALE_MEMORY], fmax(client[0], server[0]), fmin(client[1], server[1]));
 	return 0;
@@ -233,7 +241,7 @@ static void trait_columns(struct layout *l, struct report_table *t)
 
 		if (!report_trait_common(trait, l->group, space))
 			trait->column = report_table_column(t, report_param_label(trait->name, space), trait->numbers,
-				trait->agreed ? REPORT_KEEP_DETAIL : REPORT_KEEP_PARAM);
+				trait->agreed ? REPORT_KEEP_AGREED : REPORT_KEEP_PARAM);
 	}
 }
 

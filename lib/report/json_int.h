@@ -8,7 +8,7 @@
 
 /* What the files that read JSON share. */
 
-#define REPORT_LARGEST 1e300 /* of numbers: sums and ratios of them stay finite or nearly so */
+#define REPORT_LARGEST 1e18 /* of numbers: more is no rate, and a page wide */
 
 struct report_reader {
 	const char *file; /* for messages */

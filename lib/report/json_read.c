@@ -65,26 +65,6 @@ static json_t *parse(const char *name, const char *data, size_t size, struct err
 	return NULL;
 }
 
-static json_t *load(const char *path, const char *name, struct err *e)
-{
-	bool own = strcmp(path, "-") != 0;
-	FILE *f = own ? fopen(path, "rb") : stdin;
-	char *data = NULL;
-	size_t size;
-	json_t *root = NULL;
-
-	if (!f) {
-		err_sys(e, ERR_CONFIG, errno, "cannot open %s", name);
-		return NULL;
-	}
-	if (slurp(f, name, &data, &size, e) == 0)
-		root = parse(name, data, size, e);
-	free(data);
-	if (own)
-		fclose(f);
-	return root;
-}
-
 /* --- the document --------------------------------------------------------------------- */
 
 static int read_schema(struct report_reader *r, const json_t *root, const char *command)
@@ -275,21 +255,19 @@ static int read_all(struct report_reader *r, json_t *root, struct doc *d)
 	return read_advice(r, root, d);
 }
 
-struct doc *report_read(const char *path, const char *command, struct err *e)
+struct doc *report_parse(const char *name, const char *data, size_t size, const char *command, struct err *e)
 {
-	struct report_reader r = { .file = strcmp(path, "-") == 0 ? "standard input" : path, .e = e };
-	json_t *root = load(path, r.file, e);
+	struct report_reader r = { .file = name, .e = e };
+	json_t *root = parse(name, data, size, e);
 	struct doc *d = NULL;
-	int failed = 0;
+	int failed = -1;
 
-	if (!root)
-		return NULL;
-	if (read_schema(&r, root, command) == 0) {
+	if (root && read_schema(&r, root, command) == 0) {
 		d = doc_new(command);
 		r.ids = json_object();
 		r.params = json_object();
 		if (!d || !r.ids || !r.params)
-			failed = report_no_memory(e);
+			report_no_memory(e);
 		else
 			failed = read_all(&r, root, d);
 	}
@@ -300,5 +278,26 @@ struct doc *report_read(const char *path, const char *command, struct err *e)
 	json_decref(r.ids);
 	json_decref(r.params);
 	json_decref(root);
+	return d;
+}
+
+struct doc *report_read(const char *path, const char *command, struct err *e)
+{
+	bool own = strcmp(path, "-") != 0;
+	const char *name = own ? path : "standard input";
+	FILE *f = own ? fopen(path, "rb") : stdin;
+	char *data = NULL;
+	struct doc *d = NULL;
+	size_t size;
+
+	if (!f) {
+		err_sys(e, ERR_CONFIG, errno, "cannot open %s", name);
+		return NULL;
+	}
+	if (slurp(f, name, &data, &size, e) == 0)
+		d = report_parse(name, data, size, command, e);
+	free(data);
+	if (own)
+		fclose(f);
 	return d;
 }

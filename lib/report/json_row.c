@@ -33,23 +33,31 @@ static int read_negotiated(struct report_reader *r, json_t *o, struct row *row)
 	return 0;
 }
 
+/* Latencies are there together: none of them is unknown alone. */
+static int need_integer(struct report_reader *r, const json_t *o, const char *key, uint64_t *out)
+{
+	int64_t v = -1;
+
+	if (report_get_integer(r, o, key, INT64_MAX, &v) < 0)
+		return -1;
+	if (v < 0)
+		return report_wrong(r, key, "is missing");
+	*out = (uint64_t)v;
+	return 0;
+}
+
 static int read_latency(struct report_reader *r, json_t *o, struct row *row)
 {
 	struct row_latency *l = calloc(1, sizeof(*l));
-	int64_t v[7] = { 0 };
 
 	row->latency = l;
 	if (!l)
 		return report_no_memory(r->e);
 	l->mean = NAN;
-	if (report_get_integer(r, o, "count", INT64_MAX, &v[0]) < 0 || report_get_integer(r, o, "min_ns", INT64_MAX, &v[1]) < 0 ||
-		report_get_integer(r, o, "p50_ns", INT64_MAX, &v[2]) < 0 || report_get_integer(r, o, "p90_ns", INT64_MAX, &v[3]) < 0 ||
-		report_get_integer(r, o, "p99_ns", INT64_MAX, &v[4]) < 0 || report_get_integer(r, o, "p999_ns", INT64_MAX, &v[5]) < 0 ||
-		report_get_integer(r, o, "max_ns", INT64_MAX, &v[6]) < 0 || report_get_number(r, o, "mean_ns", 0, &l->mean) < 0)
-		return -1;
-	*l = (struct row_latency){ (uint64_t)v[0], (uint64_t)v[1], (uint64_t)v[2], (uint64_t)v[3], (uint64_t)v[4],
-		(uint64_t)v[5], (uint64_t)v[6], l->mean };
-	return 0;
+	return need_integer(r, o, "count", &l->count) < 0 || need_integer(r, o, "min_ns", &l->min) < 0 ||
+		need_integer(r, o, "p50_ns", &l->p50) < 0 || need_integer(r, o, "p90_ns", &l->p90) < 0 ||
+		need_integer(r, o, "p99_ns", &l->p99) < 0 || need_integer(r, o, "p999_ns", &l->p999) < 0 ||
+		need_integer(r, o, "max_ns", &l->max) < 0 || report_get_number(r, o, "mean_ns", 0, &l->mean) < 0 ? -1 : 0;
 }
 
 static int read_mem(struct report_reader *r, json_t *o, struct row *row)

@@ -71,6 +71,7 @@ enum report_keep {
 	REPORT_KEEP_DETAIL = 10,
 	REPORT_KEEP_RANGE = 20,
 	REPORT_KEEP_LATENCY = 40,
+	REPORT_KEEP_AGREED = 50,
 	REPORT_KEEP_SPREAD = 60,
 	REPORT_KEEP_PARAM = 70, /* these and above stay until names are cut */
 	REPORT_KEEP_ALWAYS = 100,
@@ -158,6 +159,8 @@ void report_groups_free(struct report_groups *g);
  * 16 KiB, threads 1"; owned. NULL: no memory, also for the table. */
 char *report_group_table(const struct report_group *g, const struct report_style *s, struct report_table *t);
 
+/* report_read, of bytes in memory; name is for messages. */
+struct doc *report_parse(const char *name, const char *data, size_t size, const char *command, struct err *e);
 /* "2026-11-30T18:49:32.624Z" to epoch milliseconds; -1: not of that form. */
 int64_t report_time_parse(const char *text);
 
