@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/clock.h"
 #include "lib/report/report_int.h"
 
 /* A comparison as text and Markdown, which share their table, as CSV and JSON. */
@@ -190,6 +189,7 @@ int report_comparison_write(FILE *out, const struct report_comparison *c, enum r
 {
 	int r = 0;
 
+	errno = 0;
 	switch (f) {
 	case REPORT_TEXT:
 	case REPORT_MARKDOWN:
@@ -204,9 +204,5 @@ int report_comparison_write(FILE *out, const struct report_comparison *c, enum r
 	case REPORT_SVG:
 		return err_set(e, ERR_CONFIG, "a comparison has no drawing: take text, JSON, CSV or Markdown");
 	}
-	if (r < 0)
-		return -1;
-	if (fflush(out) != 0 || ferror(out))
-		return err_sys(e, ERR_RUNTIME, errno, "cannot write the comparison");
-	return 0;
+	return r < 0 ? -1 : report_flush(out, e);
 }

@@ -36,11 +36,17 @@ static int write_format(FILE *out, const struct doc *d, enum report_format f, co
 
 int report_write(FILE *out, const struct doc *d, enum report_format f, const struct report_style *s, struct err *e)
 {
+	errno = 0; /* stays that of the first write that failed, if any did */
 	if (write_format(out, d, f, s, e) < 0)
 		return -1;
-	if (fflush(out) != 0 || ferror(out))
-		return err_sys(e, ERR_RUNTIME, errno, "cannot write the report");
-	return 0;
+	return report_flush(out, e);
+}
+
+int report_flush(FILE *out, struct err *e)
+{
+	if (fflush(out) == 0 && !ferror(out))
+		return 0;
+	return err_sys(e, ERR_RUNTIME, errno ? errno : EIO, "cannot write the report");
 }
 
 char *report_clean(const char *text)

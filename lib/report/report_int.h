@@ -6,8 +6,8 @@
 
 /* What the files of lib/report share. */
 
-/* --- a format each: 0, or -1 with e when memory ran out; report_write looks at
- * the stream's errors ------------------------------------------------------------ */
+/* --- a format each: 0, or -1 with e when memory ran out; report_flush tells what the
+ * stream did ----------------------------------------------------------------------- */
 
 int report_text(FILE *out, const struct doc *d, const struct report_style *s, struct err *e);
 int report_json(FILE *out, const struct doc *d, struct err *e);
@@ -16,6 +16,7 @@ int report_markdown(FILE *out, const struct doc *d, const struct report_style *s
 int report_svg(FILE *out, const struct doc *d, const struct report_style *s, struct err *e);
 
 int report_no_memory(struct err *e); /* -1 */
+int report_flush(FILE *out, struct err *e); /* -1: something could not be written; errno was 0 at the start */
 
 /* --- words and numbers ------------------------------------------------------------ */
 

@@ -437,6 +437,23 @@ Test(report, write_error)
 	doc_free(d);
 }
 
+/* What was asked for and agreed on alike stands there once; what differs, twice. */
+Test(report, asked_and_agreed)
+{
+	struct doc *d = doc_new("bench-kx");
+	struct row *r = sample_row(d, "1", "handshake", "t", "operations/s", 1000);
+	char *text;
+
+	row_param_text(r, "group", "x25519");
+	row_param_text(r, "version", "auto");
+	r->negotiated = calloc(1, sizeof(*r->negotiated));
+	*r->negotiated = (struct row_negotiated){ strdup("TLS1.3"), NULL, strdup("X25519"), NULL, NULL, -1, -1 };
+	text = sample_written(d, REPORT_TEXT, 80);
+	cr_expect_not_null(strstr(text, "\nhandshake: group x25519, version auto, version TLS1.3\n"), "%s", text);
+	free(text);
+	doc_free(d);
+}
+
 Test(report, interrupted)
 {
 	struct doc *d = doc_new("bench-kx");

@@ -183,6 +183,7 @@ static const struct {
 	{ HEAD "\"tool\":7}", "x.json: tool is not a string" },
 	{ HEAD "\"interrupted\":0}", "x.json: interrupted is neither true nor false" },
 	{ HEAD "\"duration_s\":-1}", "x.json: duration_s is -1, out of range" },
+	{ HEAD "\"duration_s\":1e19}", "x.json: duration_s is 1e+19, out of range" },
 	{ HEAD "\"started\":\"yesterday\"}", "x.json: started is not like 2026-11-30T12:00:00.000Z: \"yesterday\"" },
 	{ HEAD "\"started\":\"2026-02-30T12:00:00.000Z\"}",
 	  "x.json: started is not like 2026-11-30T12:00:00.000Z: \"2026-02-30T12:00:00.000Z\"" },
