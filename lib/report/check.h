@@ -39,13 +39,13 @@ enum check_code {
 	CHECK_TRUNCATED = 32,
 };
 
-enum check_stage { CHECK_AT_DNS, CHECK_AT_CONNECT, CHECK_AT_PROXY, CHECK_AT_STARTTLS, CHECK_AT_HANDSHAKE, CHECK_AT_VERIFY,
-	CHECK_AT_EXPECT, CHECK_AT_CLOSE };
+enum check_stage { CHECK_AT_DNS, CHECK_AT_CONNECT, CHECK_AT_PROXY, CHECK_AT_STARTTLS, CHECK_AT_HANDSHAKE,
+	CHECK_AT_VERIFY, CHECK_AT_EXPECT, CHECK_AT_CLOSE };
 
 struct check_fault {
 	enum check_code code;
 	enum check_stage stage;
-	char *message; /* a sentence */
+	char *message; /* a sentence, without a full stop */
 	char *detail; /* what the other side said, what was expected; NULL: nothing more */
 	char *hint; /* what to do; NULL: nothing to suggest */
 };
@@ -92,7 +92,8 @@ struct check {
 	char *ocsp_url;
 	struct check_sct *scts;
 	size_t n_scts;
-	char *dane; /* what DANE says, in a word: "matched", "no-match", "insecure", "no-records", "error"; NULL: not asked */
+	/* what DANE says, in a word: "matched", "no-match", "insecure", "no-records", "error"; NULL: not asked */
+	char *dane;
 	char *dane_record; /* the record that fits: "3 1 1 ab12…" */
 	/* our own certificate */
 	enum check_answer client_cert_requested, client_cert_sent, client_cert_accepted;
@@ -107,15 +108,17 @@ struct check {
 	char **warnings;
 	size_t n_warnings;
 	/* days until the path's first certificate expires; NAN: unknown */
-	double days_left, percent_left;
+	double days_left, percent_left; /* negative days: since then */
 };
 
-struct check *check_new(const char *target); /* NULL: no memory */
+struct check *check_new(const char *target); /* all is unknown; NULL: no memory */
 void check_free(struct check *c);
 int check_set(char **place, const char *text); /* NULL clears; -1: no memory */
 
-/* Notes a fault. message: printf-like. detail, hint may be NULL. Without memory the
- * check still fails: a static fault takes its place. */
+/* Notes a fault, whose message is printf-like; detail and hint are for the caller to
+ * set. Never NULL: there is room for the first ones from the start. Without memory the
+ * check fails all the same, with a message that is NULL and told as unknown, or in the
+ * place of the last fault. */
 struct check_fault *check_fault_add(struct check *c, enum check_code code, enum check_stage stage, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 int check_warn(struct check *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -133,15 +136,22 @@ struct check_style {
 	bool show_chain; /* every certificate in full */
 };
 
-/* The screen for people: verdict first, then what was agreed on, the chain with each
- * certificate's faults, hints. At most 24 lines for a server without faults. */
+/* The forms are the same in any locale: UTF-8, and a decimal point. What a terminal
+ * would act on is not in them. They return 0, or -1: no memory, or out could not be
+ * written (which ferror tells apart). out is flushed. */
+
+/* The screen for people: verdict and faults with hints first, then what was agreed on,
+ * the chain with each certificate's faults. At most 24 lines for a server without
+ * faults and with one warning at most. A width below 40 counts as 40. */
 int check_write_text(FILE *out, const struct check *c, const struct check_style *s);
 /* One object on one line and a newline. */
 int check_write_json(FILE *out, const struct check *c);
-/* "TLS OK - … | days=…;…;… time=…s": one line with performance data. warn, crit:
- * days, NAN for none. */
+/* "TLS OK - … | days_left=…;…;… time=…s;;;0": one line with performance data; U is
+ * unknown there. warn, crit: days, NAN for none. */
 int check_write_nagios(FILE *out, const struct check *c, double warn_days, double crit_days);
-/* Text format 0.0.4 of all checks: HELP and TYPE once, a line a target. */
+/* Text format 0.0.4 of all checks: HELP and TYPE once, and what is known of each, by
+ * its target. Several checks of one target get their address as a label; of those
+ * that share it too the first counts. */
 int check_write_prometheus(FILE *out, const struct check *const *checks, size_t n);
 
 const char *check_stage_name(enum check_stage s); /* "dns", "connect", … */

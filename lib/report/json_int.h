@@ -6,7 +6,16 @@
 
 #include "lib/report/report.h"
 
-/* What the files that read JSON share. */
+/* What the files that write and read JSON share. */
+
+/* --- values; NULL: no memory ---------------------------------------------------- */
+
+/* JSON has no other bytes than UTF-8; what is none becomes U+FFFD. NULL is null. */
+json_t *report_json_text(const char *text);
+/* Whole numbers as such. What is not finite is null. */
+json_t *report_json_number(double v);
+
+/* --- reading ---------------------------------------------------------------------- */
 
 #define REPORT_LARGEST 1e18 /* of numbers: more is no rate, and a page wide */
 

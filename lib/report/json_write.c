@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
 
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/clock.h"
-#include "lib/base/utf8.h"
+#include "lib/report/json_int.h"
 #include "lib/report/report_int.h"
 
 /* docs/schema/bench.json. A member of the document or a row a line, so that
@@ -15,40 +14,14 @@
 
 /* --- values: each returns NULL when memory ran out ------------------------------------- */
 
-/* JSON has no other bytes than UTF-8; what is none becomes U+FFFD. */
 static json_t *text(const char *t)
 {
-	size_t left = t ? strlen(t) : 0, n = 0;
-	char *copy;
-	json_t *v;
-
-	if (!t)
-		return json_null();
-	copy = malloc(3 * left + 1);
-	if (!copy)
-		return NULL;
-	while (left > 0) {
-		uint32_t cp;
-		size_t len = utf8_decode(t, left, &cp);
-
-		memcpy(copy + n, len ? t : "\xef\xbf\xbd", len ? len : 3);
-		n += len ? len : 3;
-		len = len ? len : 1;
-		t += len;
-		left -= len;
-	}
-	v = json_stringn(copy, n);
-	free(copy);
-	return v;
+	return report_json_text(t);
 }
 
 static json_t *number(double v)
 {
-	if (!isfinite(v))
-		return json_null();
-	if (v == floor(v) && fabs(v) < 0x1p53 && !(v == 0 && signbit(v)))
-		return json_integer((json_int_t)v);
-	return json_real(v);
+	return report_json_number(v);
 }
 
 /* Negative is unknown. */
