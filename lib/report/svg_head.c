@@ -73,7 +73,7 @@ static void legend(struct svg *s, const struct svg_panel *p, const struct svg_se
 		return;
 	s->y += 22;
 	for (size_t i = 0; p->colour && i < s->n_colours; i++) {
-		snprintf(class, sizeof(class), "c%zu", i);
+		snprintf(class, sizeof(class), "c%u", (unsigned)(i % SVG_COLOURS)); /* one digit or two */
 		if (used[i])
 			entry(s, &x, class, s->colours[i]);
 	}
