@@ -2,11 +2,13 @@
 """`tlskit bench-ciphers`: which rows there are, that they are measured, and what
 becomes of them when it is stopped. How fast anything is, is not asserted."""
 
+import contextlib
 import os
 import re
 import shutil
 import signal
 import stat
+import subprocess
 
 import pytest
 
@@ -286,11 +288,17 @@ def test_preset(background):
 
 
 def test_preset_beside_the_program(background):
-    """Takes 25 s, so only where TLSKIT_TEST_GNUTLS_CLI is set."""
+    """Takes 25 s of processor time, so only where TLSKIT_TEST_GNUTLS_CLI is set; as far
+    as it comes in 45 s."""
     if "gnutls-cli" not in background:
         pytest.skip("TLSKIT_TEST_GNUTLS_CLI is not set, or there is no gnutls-cli")
-    _, out, err = background["gnutls-cli"].result()
-    assert sections(out.decode()) == GNUTLS_CLI, err
+    theirs = background["gnutls-cli"]
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        theirs.proc.wait(45)
+    theirs.proc.kill()
+    _, out, err = theirs.result()
+    lines = out.decode().rpartition("\n")[0]
+    assert lines.count("/sec") > 3 and GNUTLS_CLI.startswith(sections(lines).rstrip("\n")), (lines, err)
 
 
 # --- Ctrl-C -----------------------------------------------------------------------------------------
