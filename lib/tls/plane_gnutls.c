@@ -51,7 +51,7 @@ static long fail(struct session *s, int code, struct err *e)
 {
 	if (s->renegotiation) {
 		code = GNUTLS_E_UNEXPECTED_PACKET;
-		err_set(e, ERR_HANDSHAKE, "the peer wants to renegotiate, which is refused");
+		tlserr_renegotiation(e);
 	} else if (s->sock->error) {
 		err_sys(e, ERR_IO, s->sock->error, "the TLS connection broke");
 	} else {
