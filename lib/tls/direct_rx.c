@@ -267,6 +267,7 @@ long direct_fill(struct session *s, struct err *e)
 	if (s->held_bytes)
 		return (long)s->held_bytes;
 	buf_release(s->pool, &s->in);
+	d->opened = s->in.start;
 	return s->fault ? direct_fail(s, s->fault, e) : 0;
 }
 
