@@ -3,7 +3,8 @@
 #define TLSKIT_TLS_DIRECT_H
 
 /* What the files of the direct record path share (plane_direct.c, direct_rx.c,
- * direct_record.c, direct_keys.c), and those of the kTLS plane, which is built on it (kernel.h); nobody else includes this.
+ * direct_record.c, direct_keys.c), and those of the kTLS plane, which is built on it
+ * (kernel.h); nobody else includes this.
  *
  * The direct record path (TLS 1.3, RFC 8446, section 5; TLS 1.2 with an AEAD, RFC
  * 5246, 6.2.3.3). After the handshake the keys come out of GnuTLS, and application
@@ -12,9 +13,9 @@
  *
  * Everything else is GnuTLS's still. A record that is not application data is given
  * to GnuTLS to read: as it came where its type stands in its header (TLS 1.2), else
- * sealed again (the same key, nonce and plaintext give the same bytes). What GnuTLS sends itself (tickets, key updates, alerts) it
- * seals with the sequence number that it is told. After each such exchange keys
- * and sequence numbers are taken back. */
+ * sealed again (the same key, nonce and plaintext give the same bytes). What GnuTLS
+ * sends itself (tickets, key updates, alerts) it seals with the sequence number that
+ * it is told. After each such exchange keys and sequence numbers are taken back. */
 
 
 #include "lib/tls/aead.h"
@@ -57,7 +58,9 @@ struct direct {
 	 * version's place holds the length of the plaintext. */
 	size_t opened;
 	unsigned n_open;
-	size_t control; /* the first record behind `opened` is not application data: its length with the inner type byte, 1 where there is none; else 0 */
+	/* the first record behind `opened` is not application data: its length with the
+	 * inner type byte, 1 where its type is outside; else 0 */
+	size_t control;
 	size_t slot_max; /* plaintext a slot: as much as the peer takes in a record */
 	size_t slot_size; /* in what is reserved now */
 	size_t early; /* bytes sent since the last pause */
