@@ -3,17 +3,19 @@
 #define TLSKIT_TLS_DIRECT_H
 
 /* What the files of the direct record path share (plane_direct.c, direct_rx.c,
- * direct_keys.c), and those of the kTLS plane, which is built on it (kernel.h); nobody else includes this.
+ * direct_record.c, direct_keys.c), and those of the kTLS plane, which is built on it
+ * (kernel.h); nobody else includes this.
  *
- The direct record path (TLS 1.3, RFC 8446, section 5). After the handshake the
- * keys come out of GnuTLS, and application data is sealed where it was read from
- * the plain socket and opened where it was received, without a copy.
+ * The direct record path (TLS 1.3, RFC 8446, section 5; TLS 1.2 with an AEAD, RFC
+ * 5246, 6.2.3.3). After the handshake the keys come out of GnuTLS, and application
+ * data is sealed where it was read from the plain socket and opened where it was
+ * received, without a copy.
  *
- * Everything else is GnuTLS's still. A record that is not application data is
- * sealed again (the same key, nonce and plaintext give the same bytes) and given
- * to GnuTLS to read; what GnuTLS sends itself (tickets, key updates, alerts) it
- * seals with the sequence number that it is told. After each such exchange keys
- * and sequence numbers are taken back. */
+ * Everything else is GnuTLS's still. A record that is not application data is given
+ * to GnuTLS to read: as it came where its type stands in its header (TLS 1.2), else
+ * sealed again (the same key, nonce and plaintext give the same bytes). What GnuTLS
+ * sends itself (tickets, key updates, alerts) it seals with the sequence number that
+ * it is told. After each such exchange keys and sequence numbers are taken back. */
 
 
 #include "lib/tls/aead.h"
@@ -39,14 +41,26 @@ struct direct_half {
 	uint64_t records; /* with this key */
 };
 
+/* What a version and a cipher put around the plaintext of a record. */
+struct direct_layout {
+	size_t before; /* bytes of the payload in front of the ciphertext: a part of the nonce */
+	size_t inner_type; /* bytes behind the plaintext that are sealed with it: the type; 0: it is the header's */
+	size_t iv_size;
+	size_t payload_max;
+	uint64_t rekey_records; /* that a key may seal */
+};
+
 struct direct {
 	gnutls_cipher_algorithm_t cipher;
+	const struct direct_layout *layout;
 	struct direct_half rx, tx;
 	/* in: [start, opened) are records that are open. In their headers the
 	 * version's place holds the length of the plaintext. */
 	size_t opened;
 	unsigned n_open;
-	size_t control; /* the first record behind `opened` is not application data: its inner length with the type byte, else 0 */
+	/* the first record behind `opened` is not application data: its length with the
+	 * inner type byte, 1 where its type is outside; else 0 */
+	size_t control;
 	size_t slot_max; /* plaintext a slot: as much as the peer takes in a record */
 	size_t slot_size; /* in what is reserved now */
 	size_t early; /* bytes sent since the last pause */
@@ -75,8 +89,29 @@ struct aead *direct_aead(const struct direct *d, struct direct_half *h);
 /* Has it rest; on the thread that used it. */
 void direct_rest(struct direct_half *h);
 
-/* The nonce of the next record (RFC 8446, 5.3). */
-void direct_nonce(const struct direct_half *h, uint8_t nonce[AEAD_NONCE_SIZE]);
+/* NULL: not for the direct path. */
+const struct direct_layout *direct_layout_for(gnutls_protocol_t version, gnutls_cipher_algorithm_t cipher);
+
+/* Of the record at p: its payload's length, as the header has it, and where its
+ * plaintext lies. */
+static inline size_t direct_length(const uint8_t *p)
+{
+	return (size_t)p[3] << 8 | p[4];
+}
+
+static inline uint8_t *direct_body(const struct direct *d, uint8_t *p)
+{
+	return p + DIRECT_HEADER + d->layout->before;
+}
+
+/* Seal and open the record at p in place, as the half's next one, which they do not
+ * count. The header and the explicit nonce are there; the length must have room for
+ * what is around the plaintext. The first returns 0, the second the length of the
+ * plaintext and the inner type, or a GnuTLS code. */
+int direct_seal(const struct direct *d, struct direct_half *h, uint8_t *p);
+long direct_open(const struct direct *d, struct direct_half *h, uint8_t *p);
+
+void direct_put_seq(uint64_t seq, uint8_t out[8]);
 
 void direct_wipe_half(struct direct_half *h);
 

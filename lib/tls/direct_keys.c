@@ -12,14 +12,6 @@
 #include "lib/tls/kernel.h"
 #include "lib/tls/tlserr.h"
 
-static void put_seq(uint64_t seq, unsigned char out[8])
-{
-	int i;
-
-	for (i = 7; i >= 0; i--, seq >>= 8)
-		out[i] = (unsigned char)seq;
-}
-
 static uint64_t get_seq(const unsigned char in[8])
 {
 	uint64_t seq = 0;
@@ -39,7 +31,7 @@ int direct_take(struct session *s, bool read)
 
 	if (r < 0)
 		return r;
-	if (iv.size != AEAD_NONCE_SIZE || key.size > AEAD_KEY_MAX)
+	if (iv.size != s->direct->layout->iv_size || key.size > AEAD_KEY_MAX)
 		return GNUTLS_E_INVALID_REQUEST;
 	h->seq = get_seq(seq);
 	if (h->key_size == key.size && gnutls_memcmp(h->key, key.data, key.size) == 0)
@@ -113,19 +105,8 @@ void direct_give(struct session *s, bool read)
 	const struct direct_half *h = read ? &s->direct->rx : &s->direct->tx;
 	unsigned char seq[8];
 
-	put_seq(h->seq, seq);
+	direct_put_seq(h->seq, seq);
 	gnutls_record_set_state(s->gs, read, seq);
-}
-
-void direct_nonce(const struct direct_half *h, uint8_t nonce[AEAD_NONCE_SIZE])
-{
-	unsigned char seq[8];
-	int i;
-
-	put_seq(h->seq, seq);
-	memcpy(nonce, h->iv, AEAD_NONCE_SIZE);
-	for (i = 0; i < 8; i++)
-		nonce[4 + i] ^= seq[i];
 }
 
 int direct_speak(struct session *s, direct_say_fn *say, int arg)
@@ -180,7 +161,9 @@ int direct_fail(struct session *s, int code, struct err *e)
 {
 	bool told;
 
-	if (s->sock->error)
+	if (s->renegotiation)
+		tlserr_renegotiation(e);
+	else if (s->sock->error)
 		err_sys(e, ERR_IO, s->sock->error, "the TLS connection broke");
 	else
 		tlserr_session(e, s->gs, code);

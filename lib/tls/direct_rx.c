@@ -8,14 +8,8 @@
 #include <string.h>
 
 #define HEADER     DIRECT_HEADER
-#define CIPHER_MAX (DIRECT_PLAIN_MAX + 256) /* RFC 8446, 5.2 */
 #define OPEN_MAX   64 /* records opened ahead of the sink */
 #define EMPTY_MAX  1000 /* records without data in one call */
-
-static size_t record_length(const uint8_t *header)
-{
-	return (size_t)header[3] << 8 | header[4];
-}
 
 static void set_plain_length(uint8_t *header, size_t n)
 {
@@ -28,76 +22,100 @@ static size_t plain_length(const uint8_t *header)
 	return (size_t)header[1] << 8 | header[2];
 }
 
+/* Type and version that a header may have. In TLS 1.3 all look like application
+ * data, and the version is authenticated; in TLS 1.2 what GnuTLS checks is checked
+ * here. A handshake record there is a wish to renegotiate. 0 or a GnuTLS code. */
+static int check_type(struct session *s, const uint8_t *p)
+{
+	bool inside = s->direct->layout->inner_type;
+
+	s->renegotiation |= p[0] == HANDSHAKE && !inside;
+	if (p[0] != APPLICATION_DATA && (p[0] != ALERT || inside))
+		return GNUTLS_E_UNEXPECTED_PACKET;
+	if ((p[1] != 3 || p[2] != 3) && !inside)
+		return GNUTLS_E_UNSUPPORTED_VERSION_PACKET;
+	return 0;
+}
+
 /* The whole record at p of n bytes: 1, 0 when some of it is yet to come, or a
  * GnuTLS code. */
-static int check_header(const uint8_t *p, size_t n)
+static int check_header(struct session *s, const uint8_t *p, size_t n)
 {
-	size_t length;
+	const struct direct_layout *l = s->direct->layout;
+	int r;
 
 	if (n < HEADER)
 		return 0;
-	length = record_length(p);
-	/* nothing goes unprotected after the handshake */
-	if (p[0] != APPLICATION_DATA)
-		return GNUTLS_E_UNEXPECTED_PACKET;
-	if (length > CIPHER_MAX)
+	r = check_type(s, p);
+	if (r < 0)
+		return r;
+	if (direct_length(p) > l->payload_max)
 		return GNUTLS_E_RECORD_OVERFLOW;
-	if (length < 1 + AEAD_TAG_SIZE)
+	if (direct_length(p) < l->before + l->inner_type + AEAD_TAG_SIZE)
 		return GNUTLS_E_DECRYPTION_FAILED;
-	return n >= HEADER + length;
+	return n >= HEADER + direct_length(p);
 }
 
-/* Opens the record at p in place. Its plaintext's length with the inner type
- * byte, padding cut off, or a GnuTLS code. */
+/* Opens the record at p in place. Its plaintext's length, with the inner type where
+ * there is one, padding cut off, or a GnuTLS code. */
 static long open_record(struct direct *d, uint8_t *p)
 {
-	size_t n = record_length(p) - AEAD_TAG_SIZE;
-	struct aead *aead = direct_aead(d, &d->rx);
-	uint8_t nonce[AEAD_NONCE_SIZE];
+	long n = direct_open(d, &d->rx, p);
 
-	if (!aead)
-		return GNUTLS_E_MEMORY_ERROR;
-	direct_nonce(&d->rx, nonce);
-	if (aead_open(aead, nonce, p, HEADER, p + HEADER, n) < 0)
-		return GNUTLS_E_DECRYPTION_FAILED;
+	if (n < 0)
+		return n;
 	d->rx.seq++;
 	d->rx.records++;
+	if (!d->layout->inner_type)
+		return n;
 	while (n && p[HEADER + n - 1] == 0)
 		n--;
 	if (n == 0) /* all padding and no type (5.4) */
 		return GNUTLS_E_UNEXPECTED_PACKET;
 	if (n > DIRECT_PLAIN_MAX + 1)
 		return GNUTLS_E_RECORD_OVERFLOW;
-	return (long)n;
+	return n;
+}
+
+/* n bytes of data are open at `opened`. */
+static void hold(struct session *s, uint8_t *p, size_t n)
+{
+	struct direct *d = s->direct;
+
+	set_plain_length(p, n);
+	d->opened += HEADER + direct_length(p);
+	d->n_open++;
+	s->held_bytes += n;
+	d->empty = n ? 0 : d->empty + 1;
+	if (d->empty > EMPTY_MAX)
+		s->fault = GNUTLS_E_TOO_MANY_EMPTY_PACKETS;
 }
 
 /* Opens what is whole, up to the first record that is not application data. */
 static void open_batch(struct session *s)
 {
 	struct direct *d = s->direct;
+	size_t type = d->layout->inner_type;
 	uint8_t *p;
 	long n;
 	int r;
 
 	while (s->in.data && !d->control && !s->fault && d->n_open < OPEN_MAX) {
 		p = s->in.data + d->opened;
-		r = check_header(p, s->in.end - d->opened);
+		r = check_header(s, p, s->in.end - d->opened);
 		if (r == 0)
 			return;
-		n = r < 0 ? r : open_record(d, p);
-		if (n < 0) {
-			s->fault = (int)n;
-		} else if (p[HEADER + n - 1] == APPLICATION_DATA) {
-			set_plain_length(p, (size_t)n - 1);
-			d->opened += HEADER + record_length(p);
-			d->n_open++;
-			s->held_bytes += (size_t)n - 1;
-			d->empty = n > 1 ? 0 : d->empty + 1;
-			if (d->empty > EMPTY_MAX)
-				s->fault = GNUTLS_E_TOO_MANY_EMPTY_PACKETS;
-		} else {
-			d->control = (size_t)n;
+		if (r > 0 && p[0] != APPLICATION_DATA) {
+			d->control = 1;
+			return;
 		}
+		n = r < 0 ? r : open_record(d, p);
+		if (n < 0)
+			s->fault = (int)n;
+		else if (!type || p[HEADER + n - 1] == APPLICATION_DATA)
+			hold(s, p, (size_t)n - type);
+		else
+			d->control = (size_t)n;
 	}
 }
 
@@ -146,21 +164,26 @@ static int let_gnutls_read(struct session *s, uint8_t *p, size_t n)
 	return r < 0 && !gnutls_error_is_fatal(r) ? 1 : r;
 }
 
-/* The record at `opened` is for GnuTLS: seals it again and hands it over. */
-int direct_hand_over(struct session *s)
+/* Takes the opening of a record back. 0 or a GnuTLS code. */
+static int seal_again(struct direct *d, uint8_t *p)
 {
-	struct direct *d = s->direct;
-	uint8_t *p = s->in.data + d->opened, nonce[AEAD_NONCE_SIZE];
-	size_t length = record_length(p);
 	bool handshake = p[HEADER + d->control - 1] == HANDSHAKE;
-	struct aead *aead = direct_aead(d, &d->rx);
-	int r;
 
 	d->asked |= handshake && may_ask_for_update(p + HEADER, d->control - 1);
 	d->rx.seq--; /* it is read once more */
-	direct_nonce(&d->rx, nonce);
-	if (!aead || aead_seal(aead, nonce, p, HEADER, p + HEADER, length - AEAD_TAG_SIZE) < 0)
-		return GNUTLS_E_ENCRYPTION_FAILED;
+	return direct_seal(d, &d->rx, p);
+}
+
+/* The record at `opened` is for GnuTLS, as it came. */
+int direct_hand_over(struct session *s)
+{
+	struct direct *d = s->direct;
+	uint8_t *p = s->in.data + d->opened;
+	size_t length = direct_length(p);
+	int r = d->layout->inner_type ? seal_again(d, p) : 0;
+
+	if (r < 0)
+		return r;
 	d->control = 0;
 	r = let_gnutls_read(s, p, HEADER + length);
 	buf_consume(&s->in, HEADER + length);
@@ -189,7 +212,7 @@ static size_t reading(const struct session *s)
 
 	if (!s->direct->exact)
 		return SIZE_MAX;
-	return n < HEADER ? HEADER - n : HEADER + record_length(s->in.data + s->in.start) - n;
+	return n < HEADER ? HEADER - n : HEADER + direct_length(s->in.data + s->in.start) - n;
 }
 
 /* More ciphertext: bytes, 0 at the end, SOCK_*. A record that is not whole yet
@@ -210,7 +233,7 @@ static void drop_record(struct session *s)
 {
 	struct direct *d = s->direct;
 
-	buf_consume(&s->in, HEADER + record_length(s->in.data + s->in.start));
+	buf_consume(&s->in, HEADER + direct_length(s->in.data + s->in.start));
 	if (--d->n_open == 0)
 		d->opened = s->in.start; /* an emptied buffer starts anew */
 }
@@ -244,6 +267,7 @@ long direct_fill(struct session *s, struct err *e)
 	if (s->held_bytes)
 		return (long)s->held_bytes;
 	buf_release(s->pool, &s->in);
+	d->opened = s->in.start;
 	return s->fault ? direct_fail(s, s->fault, e) : 0;
 }
 
@@ -257,11 +281,11 @@ int direct_peek(const struct session *s, struct iovec *iov, int max, size_t *tot
 	while (at < d->opened && runs < max) {
 		n = plain_length(s->in.data + at) - skip;
 		if (n) {
-			iov[runs].iov_base = s->in.data + at + HEADER + skip;
+			iov[runs].iov_base = direct_body(d, s->in.data + at) + skip;
 			iov[runs++].iov_len = n;
 			*total += n;
 		}
-		at += HEADER + record_length(s->in.data + at);
+		at += HEADER + direct_length(s->in.data + at);
 		skip = 0;
 	}
 	return runs;

@@ -36,8 +36,9 @@ struct plane {
  * suite. */
 extern const struct plane plane_gnutls;
 
-/* Our own record path for TLS 1.3. plane_direct_start makes it the session's,
- * right after the handshake; -1 when the session is not one for it. */
+/* Our own record path for TLS 1.3, and for TLS 1.2 with an AEAD. plane_direct_start
+ * makes it the session's, right after the handshake; -1 when the session is not one
+ * for it. */
 extern const struct plane plane_direct;
 int plane_direct_start(struct session *s);
 

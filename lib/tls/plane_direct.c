@@ -15,7 +15,6 @@
 #include "lib/tls/kernel.h"
 
 #define HEADER        DIRECT_HEADER
-#define SLOT_OVERHEAD (HEADER + 1 + AEAD_TAG_SIZE) /* header, inner type, tag */
 #define BUFFER_MIN    (32 * 1024) /* room for one slot */
 #define BUFFER_MAX    (512 * 1024)
 #define GAP           2048 /* in front of the first slot, for what GnuTLS has to say before it */
@@ -25,9 +24,10 @@
 #define EARLY_BYTES   (64 * 1024)
 #define PAUSE_NS      NS_PER_S
 
-static size_t slot_at(size_t i, size_t slot_size)
+/* What a record has around its plaintext. */
+static size_t around(const struct direct *d)
 {
-	return GAP + i * (slot_size + SLOT_OVERHEAD) + HEADER;
+	return HEADER + d->layout->before + d->layout->inner_type + AEAD_TAG_SIZE;
 }
 
 /* How large the records of this batch may be, and how many of them a buffer of
@@ -45,25 +45,26 @@ static size_t choose_slots(struct session *s)
 	d->slot_size = early ? EARLY_SLOT : d->slot_max;
 	if (s->out_size < BUFFER_MIN)
 		s->out_size = BUFFER_MIN;
-	slots = (s->out_size - GAP) / (d->slot_size + SLOT_OVERHEAD);
+	slots = (s->out_size - GAP) / (d->slot_size + around(d));
 	return early && slots > EARLY_BYTES / EARLY_SLOT ? EARLY_BYTES / EARLY_SLOT : slots;
 }
 
 int direct_reserve(struct session *s, struct iovec *iov, int max, size_t *total)
 {
 	struct direct *d = s->direct;
-	size_t i, slots;
+	size_t i, slots, whole;
 
 	if (buf_len(&s->out))
 		return 0;
 	slots = choose_slots(s);
 	if (slots > (size_t)max)
 		slots = (size_t)max;
-	if (buf_reserve(s->pool, &s->out, GAP + slots * (d->slot_size + SLOT_OVERHEAD)) < 0)
+	whole = d->slot_size + around(d);
+	if (buf_reserve(s->pool, &s->out, GAP + slots * whole) < 0)
 		return -1;
 	*total = slots * d->slot_size;
 	for (i = 0; i < slots; i++) {
-		iov[i].iov_base = s->out.data + slot_at(i, d->slot_size);
+		iov[i].iov_base = direct_body(d, s->out.data + GAP + i * whole);
 		iov[i].iov_len = d->slot_size;
 	}
 	return (int)slots;
@@ -71,21 +72,21 @@ int direct_reserve(struct session *s, struct iovec *iov, int max, size_t *total)
 
 static int seal_record(struct direct *d, uint8_t *p, size_t n)
 {
-	struct aead *aead = direct_aead(d, &d->tx);
-	uint8_t nonce[AEAD_NONCE_SIZE];
-	size_t length = n + 1 + AEAD_TAG_SIZE;
+	size_t length = n + around(d) - HEADER;
+	int r;
 
-	if (!aead)
-		return GNUTLS_E_MEMORY_ERROR;
 	p[0] = APPLICATION_DATA;
 	p[1] = 3;
 	p[2] = 3;
 	p[3] = (uint8_t)(length >> 8);
 	p[4] = (uint8_t)length;
-	p[HEADER + n] = APPLICATION_DATA;
-	direct_nonce(&d->tx, nonce);
-	if (aead_seal(aead, nonce, p, HEADER, p + HEADER, n + 1) < 0)
-		return GNUTLS_E_ENCRYPTION_FAILED;
+	if (d->layout->inner_type)
+		direct_body(d, p)[n] = APPLICATION_DATA;
+	if (d->layout->before) /* as GnuTLS does, so none comes twice (RFC 5288, 3) */
+		direct_put_seq(d->tx.seq, p + HEADER);
+	r = direct_seal(d, &d->tx, p);
+	if (r < 0)
+		return r;
 	d->tx.seq++;
 	d->tx.records++;
 	return 0;
@@ -99,13 +100,13 @@ static int speak_first(struct session *s, struct buf *said)
 	struct direct *d = s->direct;
 	int r = 0;
 
-	if (s->tickets_sent && d->tx.records < DIRECT_REKEY_RECORDS)
+	if (s->tickets_sent && d->tx.records < d->layout->rekey_records)
 		return 0;
 	s->capture = said;
 	direct_give(s, false);
 	if (!s->tickets_sent)
 		r = session_send_tickets(s);
-	if (r >= 0 && d->tx.records >= DIRECT_REKEY_RECORDS)
+	if (r >= 0 && d->tx.records >= d->layout->rekey_records)
 		r = gnutls_session_key_update(s->gs, 0);
 	s->capture = NULL;
 	if (direct_take(s, false) < 0 && r >= 0) /* whatever was said has its numbers */
@@ -146,7 +147,7 @@ static int seal_slots(struct session *s, size_t n)
 	while (r == 0 && n) {
 		len = n < d->slot_size ? n : d->slot_size;
 		r = seal_record(d, s->out.data + at, len);
-		at += len + SLOT_OVERHEAD;
+		at += len + around(d);
 		n -= len;
 	}
 	s->out.start = GAP;
@@ -223,20 +224,21 @@ void direct_release(struct session *s)
 
 int plane_direct_start(struct session *s)
 {
+	gnutls_cipher_algorithm_t cipher = gnutls_cipher_get(s->gs);
+	const struct direct_layout *layout = direct_layout_for(gnutls_protocol_get_version(s->gs), cipher);
 	size_t max = gnutls_record_get_max_size(s->gs);
 	struct direct *d;
 
-	if (s->peer_limit && s->peer_limit - 1 < max)
-		max = s->peer_limit - 1; /* the inner type counts (RFC 8449, 4) */
-
-	if (gnutls_protocol_get_version(s->gs) != GNUTLS_TLS1_3 || !aead_knows(gnutls_cipher_get(s->gs)) ||
-		gnutls_record_check_pending(s->gs))
+	if (!layout || gnutls_record_check_pending(s->gs))
 		return -1;
+	if (s->peer_limit && s->peer_limit - layout->inner_type < max)
+		max = s->peer_limit - layout->inner_type; /* which counts (RFC 8449, 4) */
 	d = calloc(1, sizeof(*d));
 	if (!d)
 		return -1;
 	s->direct = d;
-	d->cipher = gnutls_cipher_get(s->gs);
+	d->cipher = cipher;
+	d->layout = layout;
 	d->slot_max = max < DIRECT_PLAIN_MAX ? max : DIRECT_PLAIN_MAX;
 	d->opened = s->in.start;
 	if (direct_take(s, true) < 0 || direct_take(s, false) < 0) {

@@ -74,21 +74,15 @@ void kernel_engage(struct session *s)
 /* Opens the record that GnuTLS sealed at p. The length with the type byte, or -1. */
 static long open_said(struct direct *d, uint8_t *p, size_t n)
 {
-	struct aead *aead = direct_aead(d, &d->tx);
-	uint8_t nonce[AEAD_NONCE_SIZE];
-	size_t length;
+	long length;
 
-	if (n < HEADER)
+	if (n < HEADER || n < HEADER + direct_length(p) || direct_length(p) < 1 + AEAD_TAG_SIZE)
 		return -1;
-	length = (size_t)p[3] << 8 | p[4];
-	if (n < HEADER + length || length < 1 + AEAD_TAG_SIZE)
-		return -1;
-	direct_nonce(&d->tx, nonce);
-	length -= AEAD_TAG_SIZE;
-	if (!aead || aead_open(aead, nonce, p, HEADER, p + HEADER, length) < 0)
+	length = direct_open(d, &d->tx, p);
+	if (length < 0)
 		return -1;
 	d->tx.seq++;
-	return (long)length;
+	return length;
 }
 
 static int queue(struct session *s, const uint8_t *p, size_t n)
@@ -287,6 +281,8 @@ int plane_ktls_start(struct session *s)
 {
 	struct direct *d = s->direct;
 
+	if (gnutls_protocol_get_version(s->gs) != GNUTLS_TLS1_3)
+		return -1;
 	/* the kernel knows no record_size_limit (RFC 8449) of the peer */
 	if (!ktls_system->available() || !ktls_knows(d->cipher) || d->slot_max < DIRECT_PLAIN_MAX)
 		return -1;

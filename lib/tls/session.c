@@ -181,6 +181,18 @@ static int on_extension(void *arg, unsigned id, const unsigned char *data, unsig
 	return 0;
 }
 
+/* Those of a ServerHello, which stand behind random, session id, suite and
+ * compression (RFC 5246, 7.4.1.3). In TLS 1.3 the limit is not among them. */
+static void server_extensions(struct session *s, const gnutls_datum_t *hello)
+{
+	size_t at = 2 + 32;
+
+	if (hello->size > at)
+		at += 1 + (size_t)hello->data[at] + 2 + 1;
+	if (hello->size > at)
+		gnutls_ext_raw_parse(s, on_extension, &(gnutls_datum_t){ hello->data + at, hello->size - (unsigned)at }, 0);
+}
+
 static int on_message(gnutls_session_t gs, unsigned type, unsigned when, unsigned incoming, const gnutls_datum_t *msg)
 {
 	struct session *s = gnutls_session_get_ptr(gs);
@@ -192,6 +204,8 @@ static int on_message(gnutls_session_t gs, unsigned type, unsigned when, unsigne
 		gnutls_ext_raw_parse(s, on_extension, msg, GNUTLS_EXT_RAW_FLAG_TLS_CLIENT_HELLO);
 	else if (type == GNUTLS_HANDSHAKE_ENCRYPTED_EXTENSIONS)
 		gnutls_ext_raw_parse(s, on_extension, msg, 0);
+	else if (type == GNUTLS_HANDSHAKE_SERVER_HELLO)
+		server_extensions(s, msg);
 	else if (type == GNUTLS_HANDSHAKE_NEW_SESSION_TICKET && s->peer && s->peer->tickets &&
 		 gnutls_protocol_get_version(gs) == GNUTLS_TLS1_3)
 		keep_ticket(s);

@@ -102,6 +102,11 @@ static int alert_received(struct err *e, gnutls_session_t s)
 	return err_set(e, kind, "the peer sent alert %s (%d)%s", name, (int)a, hint);
 }
 
+int tlserr_renegotiation(struct err *e)
+{
+	return err_set(e, ERR_HANDSHAKE, "the peer wants to renegotiate, which is refused");
+}
+
 int tlserr_session(struct err *e, gnutls_session_t s, int code)
 {
 	size_t i;

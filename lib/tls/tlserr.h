@@ -17,4 +17,7 @@ int tlserr_set(struct err *e, enum err_kind kind, int code, const char *fmt, ...
  * ERR_HANDSHAKE, ERR_AUTH (the peer did not prove who it is) or ERR_TRUNCATED. Returns -1. */
 int tlserr_session(struct err *e, gnutls_session_t s, int code);
 
+/* A handshake record came after the handshake (TLS 1.2). Returns -1. */
+int tlserr_renegotiation(struct err *e);
+
 #endif

@@ -13,27 +13,44 @@
  *
  * The input is a row of parts: a byte for the kind, two for the length, the
  * bytes. Kind 0: the bytes as they are, on the wire. 1: sealed as a record's
- * inner plaintext. 2: application data, sent by GnuTLS. 3: a KeyUpdate of
- * GnuTLS's. Whatever comes, the receiver hands out what kind 2 sent and what
- * kind 1 sent as application data, in order, and nothing else. */
+ * inner plaintext, its last byte being the type; in TLS 1.2 that goes to the header.
+ * 2: application data, sent by GnuTLS. 3: a KeyUpdate of GnuTLS's, in TLS 1.2 a
+ * warning. Whatever comes, the receiver hands out what kind 2 sent and what kind 1
+ * sent as application data, in order, and nothing else.
+ *
+ * The two upper bits of the first byte choose a variant. */
 
-static struct tls_config *configs[2];
+static const struct variant {
+	int version;
+	const char *suite;
+} variants[4] = {
+	{ 13, "TLS_AES_256_GCM_SHA384" },
+	{ 13, "TLS_CHACHA20_POLY1305_SHA256" },
+	{ 12, "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256" },
+	{ 12, "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256" },
+};
 
-static void make_configs(void)
+static struct tls_config *configs[4][2];
+
+static void make_configs(const struct variant *v, struct tls_config **c)
 {
+	const char *suites[] = { v->suite };
 	struct tls_options o[2] = {
-		{ .role = TLS_CLIENT, .min_version = 13, .max_version = 13, .insecure_no_verify = true,
-			.dataplane = TLS_DATAPLANE_GNUTLS },
-		{ .role = TLS_SERVER, .min_version = 13, .max_version = 13, .dataplane = TLS_DATAPLANE_DIRECT },
+		{ .role = TLS_CLIENT, .insecure_no_verify = true, .dataplane = TLS_DATAPLANE_GNUTLS },
+		{ .role = TLS_SERVER, .dataplane = TLS_DATAPLANE_DIRECT },
 	};
 	struct err e;
 	int i;
 
-	for (i = 0; i < 2 && !configs[i]; i++)
-		MUST((configs[i] = config_new(&o[i], &e)) != NULL);
+	for (i = 0; i < 2 && !c[i]; i++) {
+		o[i].min_version = o[i].max_version = v->version;
+		o[i].suites = (struct names_list){ suites, 1 };
+		MUST((c[i] = config_new(&o[i], &e)) != NULL);
+	}
 }
 
 struct wire {
+	bool tls12;
 	struct buf_pool *pool;
 	struct sock sock[2]; /* 0: the attacker's, 1: the receiver's */
 	struct session *s[2];
@@ -43,17 +60,20 @@ struct wire {
 	bool dead;
 };
 
-static void open_wire(struct wire *w)
+static void open_wire(struct wire *w, unsigned variant)
 {
+	struct tls_config **c = configs[variant];
 	struct err e;
 	int fd[2], r[2] = { -1, -1 }, i, round;
 
+	make_configs(&variants[variant], c);
 	memset(w, 0, sizeof(*w));
+	w->tls12 = variants[variant].version == 12;
 	MUST((w->pool = buf_pool_new(1 << 20)) != NULL);
 	MUST(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fd) == 0);
 	for (i = 0; i < 2; i++) {
 		sock_init(&w->sock[i], fd[i]);
-		MUST((w->s[i] = session_new(configs[i], &w->sock[i], w->pool, i ? NULL : &w->peer, &e)) != NULL);
+		MUST((w->s[i] = session_new(c[i], &w->sock[i], w->pool, i ? NULL : &w->peer, &e)) != NULL);
 	}
 	for (round = 0; round < 20 && (r[0] || r[1]); round++)
 		for (i = 0; i < 2; i++) {
@@ -111,34 +131,52 @@ static void expect(struct wire *w, const uint8_t *data, size_t n)
 	w->n_sent += n;
 }
 
-/* Seals with the state that GnuTLS has, and has it count the record. */
-static void send_sealed(struct wire *w, const uint8_t *inner, size_t n)
+/* Seals with the state that GnuTLS has, and has it count the record. Returns the
+ * record's size. */
+static size_t seal(struct wire *w, uint8_t type, const uint8_t *plain, size_t n, uint8_t *record)
 {
-	uint8_t record[5 + 17000], nonce[12];
+	uint8_t nonce[12], aad[13];
 	gnutls_datum_t mac, iv, key;
 	gnutls_aead_cipher_hd_t h;
 	unsigned char seq[8];
-	size_t size = sizeof(record) - 5, end = n;
+	size_t size = n + 16, at = 5;
 	int i;
 
-	if (n > 16700)
-		return;
 	MUST(gnutls_record_get_state(w->s[0]->gs, 0, &mac, &iv, &key, seq) == 0);
-	memcpy(nonce, iv.data, 12);
-	for (i = 0; i < 8; i++)
+	memcpy(nonce, iv.data, iv.size);
+	for (i = 0; i < 8 && iv.size == 12; i++)
 		nonce[4 + i] ^= seq[i];
-	memcpy(record, (uint8_t[]){ 23, 3, 3, (uint8_t)((n + 16) >> 8), (uint8_t)(n + 16) }, 5);
+	if (iv.size == 4) { /* RFC 5288, 3 */
+		memcpy(record + at, seq, 8);
+		memcpy(nonce + 4, seq, 8);
+		at += 8;
+	}
+	memcpy(record, (uint8_t[]){ type, 3, 3, (uint8_t)((at - 5 + size) >> 8), (uint8_t)(at - 5 + size) }, 5);
+	memcpy(aad, seq, 8); /* RFC 5246, 6.2.3.3 */
+	memcpy(aad + 8, (uint8_t[]){ type, 3, 3, (uint8_t)(n >> 8), (uint8_t)n }, 5);
 	MUST(gnutls_aead_cipher_init(&h, gnutls_cipher_get(w->s[0]->gs), &key) == 0);
-	MUST(gnutls_aead_cipher_encrypt(h, nonce, 12, record, 5, 16, inner, n, record + 5, &size) == 0);
+	MUST(gnutls_aead_cipher_encrypt(h, nonce, 12, w->tls12 ? aad : record, w->tls12 ? 13 : 5, 16, plain, n, record + at,
+		     &size) == 0);
 	gnutls_aead_cipher_deinit(h);
 	for (i = 7; i >= 0 && ++seq[i] == 0; i--)
 		;
 	MUST(gnutls_record_set_state(w->s[0]->gs, 0, seq) == 0);
-	while (end && inner[end - 1] == 0)
+	return at + size;
+}
+
+static void send_sealed(struct wire *w, const uint8_t *inner, size_t n)
+{
+	uint8_t record[5 + 17000];
+	size_t size, end = n;
+
+	if (n > 16700 || (w->tls12 && !n))
+		return;
+	size = w->tls12 ? seal(w, inner[n - 1], inner, n - 1, record) : seal(w, 23, inner, n, record);
+	while (end && inner[end - 1] == 0 && !w->tls12)
 		end--;
 	if (end && inner[end - 1] == 23 && end - 1 <= 16384 && !w->dead)
 		expect(w, inner, end - 1);
-	if (send(w->sock[0].fd, record, 5 + size, MSG_NOSIGNAL) != (ssize_t)(5 + size))
+	if (send(w->sock[0].fd, record, size, MSG_NOSIGNAL) != (ssize_t)size)
 		w->dead = true;
 }
 
@@ -173,7 +211,10 @@ static void part(struct wire *w, uint8_t kind, const uint8_t *data, size_t n)
 		send_data(w, data, n);
 		break;
 	case 3:
-		session_key_update(w->s[0], false);
+		if (w->tls12)
+			gnutls_alert_send(w->s[0]->gs, GNUTLS_AL_WARNING, GNUTLS_A_USER_CANCELED);
+		else
+			session_key_update(w->s[0], false);
 		session_flush(w->s[0], &e);
 		break;
 	}
@@ -187,8 +228,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size > 60000)
 		return 0;
-	make_configs();
-	open_wire(&w);
+	open_wire(&w, size ? data[0] >> 6 : 0);
 	while (size >= 3 && !w.dead) {
 		n = (size_t)data[1] << 8 | data[2];
 		if (n > size - 3)

@@ -48,6 +48,7 @@ def check_line(line, version, up, down):
     assert line["tls_version"] == "TLS" + version
     assert (line["to_target_bytes"], line["to_peer_bytes"]) == (up, down)
     assert line["ciphersuite"].startswith("TLS_") and line["group"], line
+    assert line["dataplane"] == "direct", line
 
 
 @pytest.mark.parametrize("key", KEYS)

@@ -74,7 +74,7 @@ int __wrap_aead_seal(struct aead *a, const uint8_t *nonce, const void *aad, size
 	if (r == 0 && seals.on) {
 		key = key_of(a);
 		seals.calls++;
-		seals.reused += tap_book_add(&seals.book, &key, nonce, aad, data, n + AEAD_TAG_SIZE) < 0;
+		seals.reused += tap_book_add(&seals.book, &key, nonce, aad, aad_size, data, n + AEAD_TAG_SIZE) < 0;
 	}
 	return r;
 }

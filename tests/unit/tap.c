@@ -18,8 +18,8 @@ enum { NEW_SESSION_TICKET = 4, FINISHED = 20, KEY_UPDATE = 24 };
 
 /* --- the book ---------------------------------------------------------------------- */
 
-int tap_book_add(struct tap_book *b, const gnutls_datum_t *key, const uint8_t nonce[12], const void *header,
-	const void *sealed, size_t n)
+int tap_book_add(struct tap_book *b, const gnutls_datum_t *key, const uint8_t nonce[12], const void *aad,
+	size_t aad_size, const void *sealed, size_t n)
 {
 	struct tap_sealed s = { .key = { 0 } };
 	gnutls_hash_hd_t h;
@@ -29,7 +29,7 @@ int tap_book_add(struct tap_book *b, const gnutls_datum_t *key, const uint8_t no
 	memcpy(s.key, key->data, key->size);
 	memcpy(s.nonce, nonce, 12);
 	cr_assert_eq(gnutls_hash_init(&h, GNUTLS_DIG_SHA256), 0);
-	gnutls_hash(h, header, HEADER);
+	gnutls_hash(h, aad, aad_size);
 	gnutls_hash(h, sealed, n);
 	gnutls_hash_deinit(h, s.digest);
 	for (i = b->n; i-- > 0;) /* the same as a little while ago, most often */
@@ -98,10 +98,47 @@ void tap_secret(struct tap *t, const char *label, const gnutls_datum_t *secret)
 			}
 }
 
-void tap_init(struct tap *t, gnutls_cipher_algorithm_t cipher, gnutls_mac_algorithm_t hash)
+/* P_hash of RFC 5246, 5. */
+static void prf(const struct tap *t, const gnutls_datum_t *secret, const uint8_t *seed, size_t seed_size, uint8_t *out,
+	size_t n)
 {
-	*t = (struct tap){ .cipher = cipher, .hash = hash };
+	uint8_t a[TAP_HASH_MAX + 128], block[TAP_HASH_MAX];
+	size_t k, done, a_size = seed_size;
+
+	cr_assert(seed_size <= 128);
+	memcpy(a, seed, seed_size); /* A(0) */
+	for (done = 0; done < n; done += k) {
+		cr_assert_eq(gnutls_hmac_fast(t->hash, secret->data, secret->size, a, a_size, block), 0);
+		memcpy(a, block, t->hash_size);
+		memcpy(a + t->hash_size, seed, seed_size);
+		a_size = t->hash_size;
+		cr_assert_eq(gnutls_hmac_fast(t->hash, secret->data, secret->size, a, a_size + seed_size, block), 0);
+		k = n - done < t->hash_size ? n - done : t->hash_size;
+		memcpy(out + done, block, k);
+	}
+}
+
+void tap_master(struct tap *t, const gnutls_datum_t *master, const gnutls_datum_t *client, const gnutls_datum_t *server)
+{
+	uint8_t seed[13 + 64] = "key expansion", block[2 * (TAP_KEY_MAX + 12)];
+	int side;
+
+	cr_assert(client->size == 32 && server->size == 32);
+	memcpy(seed + 13, server->data, 32);
+	memcpy(seed + 13 + 32, client->data, 32);
+	prf(t, master, seed, sizeof(seed), block, 2 * (t->key_size + t->iv_size));
+	for (side = 0; side < 2; side++) { /* RFC 5246, 6.3 */
+		memcpy(t->side[side].keys[0].key, block + (size_t)side * t->key_size, t->key_size);
+		memcpy(t->side[side].keys[0].iv, block + 2 * t->key_size + (size_t)side * t->iv_size, t->iv_size);
+		t->side[side].epochs = 1;
+	}
+}
+
+void tap_init(struct tap *t, int version, gnutls_cipher_algorithm_t cipher, gnutls_mac_algorithm_t hash)
+{
+	*t = (struct tap){ .cipher = cipher, .hash = hash, .tls12 = version == 12 };
 	t->key_size = gnutls_cipher_get_key_size(cipher);
+	t->iv_size = t->tls12 && cipher != GNUTLS_CIPHER_CHACHA20_POLY1305 ? 4 : 12;
 	t->hash_size = gnutls_hmac_get_len(hash);
 }
 
@@ -130,13 +167,55 @@ void tap_bytes(struct tap *t, int side, const uint8_t *bytes, size_t n)
 
 /* --- one record ------------------------------------------------------------------------- */
 
-static void nonce_of(const struct tap_key *k, uint64_t seq, uint8_t nonce[12])
+static void put64(uint64_t seq, uint8_t out[8])
 {
 	int i;
 
-	memcpy(nonce, k->iv, 12);
 	for (i = 0; i < 8; i++)
-		nonce[4 + i] ^= (uint8_t)(seq >> (56 - 8 * i));
+		out[i] = (uint8_t)(seq >> (56 - 8 * i));
+}
+
+/* Bytes between a record's header and its ciphertext. */
+static size_t explicit_size(const struct tap *t)
+{
+	return 12 - t->iv_size;
+}
+
+struct around {
+	uint8_t nonce[12], aad[13];
+	size_t aad_size;
+};
+
+static struct around around_of(const struct tap *t, const struct tap_key *k, uint64_t seq, const uint8_t *record, size_t size)
+{
+	struct around a = { .aad_size = t->tls12 ? 13 : HEADER };
+	size_t n = size - HEADER - explicit_size(t) - TAG;
+	uint8_t number[8];
+	int i;
+
+	put64(seq, number);
+	memcpy(a.nonce, k->iv, t->iv_size);
+	if (explicit_size(t))
+		memcpy(a.nonce + 4, record + HEADER, 8);
+	for (i = 0; i < 8 && !explicit_size(t); i++)
+		a.nonce[4 + i] ^= number[i];
+	memcpy(a.aad, record, HEADER);
+	if (t->tls12) {
+		memcpy(a.aad, number, 8);
+		memcpy(a.aad + 8, (uint8_t[]){ record[0], record[1], record[2], (uint8_t)(n >> 8), (uint8_t)n }, HEADER);
+	}
+	return a;
+}
+
+/* Enters it into the book, as tap_book_add does. */
+static int enter(const struct tap *t, const struct tap_key *k, uint64_t seq, const uint8_t *record, size_t size,
+	struct tap_book *book)
+{
+	gnutls_datum_t key = { (uint8_t *)k->key, (unsigned)t->key_size };
+	struct around a = around_of(t, k, seq, record, size);
+	size_t at = HEADER + explicit_size(t);
+
+	return tap_book_add(book, &key, a.nonce, a.aad, a.aad_size, record + at, size - at);
 }
 
 /* The plaintext's size, type byte and padding included, or -1. */
@@ -144,36 +223,41 @@ static long try_open(const struct tap *t, const struct tap_key *k, uint64_t seq,
 	uint8_t *plain)
 {
 	gnutls_datum_t key = { (uint8_t *)k->key, (unsigned)t->key_size };
+	size_t n = size, at = HEADER + explicit_size(t);
 	gnutls_aead_cipher_hd_t h;
-	uint8_t nonce[12];
-	size_t n = size;
+	struct around a;
 	int r;
 
-	nonce_of(k, seq, nonce);
+	if (size < at + TAG)
+		return -1;
+	a = around_of(t, k, seq, record, size);
 	cr_assert_eq(gnutls_aead_cipher_init(&h, t->cipher, &key), 0);
-	r = gnutls_aead_cipher_decrypt(h, nonce, 12, record, HEADER, TAG, record + HEADER, size - HEADER, plain, &n);
+	r = gnutls_aead_cipher_decrypt(h, a.nonce, 12, a.aad, a.aad_size, TAG, record + at, size - at, plain, &n);
 	gnutls_aead_cipher_deinit(h);
 	return r < 0 ? -1 : (long)n;
 }
 
-size_t tap_seal(const struct tap *t, int side, unsigned epoch, uint64_t seq, uint8_t type, const void *plain, size_t n,
-	uint8_t *out)
+size_t tap_seal(const struct tap *t, int side, unsigned epoch, uint64_t seq, uint64_t explicit, uint8_t type,
+	const void *plain, size_t n, uint8_t *out)
 {
 	const struct tap_key *k = &t->side[side].keys[epoch];
 	gnutls_datum_t key = { (uint8_t *)k->key, (unsigned)t->key_size };
-	size_t size = n + 1 + TAG;
+	size_t at = HEADER + explicit_size(t), inner_n = n + (t->tls12 ? 0 : 1), size = inner_n + TAG, all = at - HEADER + size;
 	gnutls_aead_cipher_hd_t h;
-	uint8_t nonce[12], inner[16384 + 1];
+	uint8_t inner[16384 + 1];
+	struct around a;
 
 	cr_assert(n < sizeof(inner));
 	memcpy(inner, plain, n);
 	inner[n] = type;
-	memcpy(out, (uint8_t[]){ APPLICATION, 3, 3, (uint8_t)(size >> 8), (uint8_t)size }, HEADER);
-	nonce_of(k, seq, nonce);
+	memcpy(out, (uint8_t[]){ t->tls12 ? type : APPLICATION, 3, 3, (uint8_t)(all >> 8), (uint8_t)all }, HEADER);
+	if (explicit_size(t))
+		put64(explicit, out + HEADER);
+	a = around_of(t, k, seq, out, at + size);
 	cr_assert_eq(gnutls_aead_cipher_init(&h, t->cipher, &key), 0);
-	cr_assert_eq(gnutls_aead_cipher_encrypt(h, nonce, 12, out, HEADER, TAG, inner, n + 1, out + HEADER, &size), 0);
+	cr_assert_eq(gnutls_aead_cipher_encrypt(h, a.nonce, 12, a.aad, a.aad_size, TAG, inner, inner_n, out + at, &size), 0);
 	gnutls_aead_cipher_deinit(h);
-	return HEADER + size;
+	return at + size;
 }
 
 /* --- all that a side sent ------------------------------------------------------------------ */
@@ -188,13 +272,12 @@ struct reading {
 	uint8_t *message; /* handshake messages may go over records */
 	size_t have;
 	bool to_switch; /* a message asked for the next key */
+	bool sealed; /* TLS 1.2: ChangeCipherSpec was there */
 };
 
 /* Why a record does not open with what is due. */
 static enum tap_fault explain(struct reading *r, const uint8_t *record, size_t size, uint8_t *plain)
 {
-	gnutls_datum_t key = { r->s->keys[r->epoch].key, (unsigned)r->t->key_size };
-	uint8_t nonce[12];
 	uint64_t seq;
 	unsigned epoch;
 
@@ -203,8 +286,7 @@ static enum tap_fault explain(struct reading *r, const uint8_t *record, size_t s
 			continue;
 		if (seq > r->seq)
 			return TAP_SKIPPED;
-		nonce_of(&r->s->keys[r->epoch], seq, nonce);
-		return tap_book_add(r->book, &key, nonce, record, record + HEADER, size - HEADER) < 0 ? TAP_REUSED : TAP_REPEATED;
+		return enter(r->t, &r->s->keys[r->epoch], seq, record, size, r->book) < 0 ? TAP_REUSED : TAP_REPEATED;
 	}
 	for (epoch = 0; epoch < r->epoch; epoch++)
 		for (seq = 0; seq < r->s->n_records + AHEAD; seq++)
@@ -247,7 +329,7 @@ static enum tap_fault read_inner(struct reading *r, uint8_t type, const uint8_t 
 		r->v->alerts++;
 	else if (type != HANDSHAKE)
 		return TAP_UNKNOWN;
-	if (type != HANDSHAKE)
+	if (type != HANDSHAKE || r->t->tls12) /* there it is Finished, and the key stays */
 		return TAP_NONE;
 	f = read_messages(r, p, n);
 	if (f == TAP_NONE && r->to_switch) {
@@ -260,27 +342,37 @@ static enum tap_fault read_inner(struct reading *r, uint8_t type, const uint8_t 
 	return f;
 }
 
+/* What goes in the clear: hellos, and in TLS 1.3 what goes for middleboxes. */
+static bool in_the_clear(struct reading *r, uint8_t type)
+{
+	bool before = r->t->tls12 ? !r->sealed : r->epoch == 0;
+
+	if (r->t->tls12 && type == CHANGE_CIPHER_SPEC)
+		r->sealed = true;
+	return before && (type == CHANGE_CIPHER_SPEC || (type == HANDSHAKE && r->seq == 0));
+}
+
 static enum tap_fault read_record(struct reading *r, struct tap_record *rec)
 {
 	const uint8_t *p = r->s->bytes + rec->at;
 	struct tap_key *k = &r->s->keys[r->epoch];
-	gnutls_datum_t key = { k->key, (unsigned)r->t->key_size };
 	static uint8_t plain[1 << 16];
-	uint8_t nonce[12];
 	long n;
 
-	if (p[0] == CHANGE_CIPHER_SPEC || (p[0] == HANDSHAKE && r->epoch == 0 && r->seq == 0))
-		return r->epoch == 0 ? TAP_NONE : TAP_UNKNOWN; /* hellos, and what goes for middleboxes */
-	if (p[0] != APPLICATION)
+	if (in_the_clear(r, p[0]))
+		return TAP_NONE;
+	if (p[0] != APPLICATION && !r->t->tls12)
 		return TAP_UNKNOWN;
 	n = try_open(r->t, k, r->seq, p, rec->size, plain);
 	if (n < 0)
 		return explain(r, p, rec->size, plain);
-	nonce_of(k, r->seq, nonce);
-	if (tap_book_add(r->book, &key, nonce, p, p + HEADER, rec->size - HEADER) < 0)
+	if (enter(r->t, k, r->seq, p, rec->size, r->book) < 0)
 		return TAP_REUSED;
 	rec->epoch = r->epoch;
 	rec->seq = r->seq++;
+	rec->type = p[0];
+	if (r->t->tls12)
+		return read_inner(r, p[0], plain, (size_t)n);
 	while (n && plain[n - 1] == 0)
 		n--;
 	if (n == 0)
@@ -319,7 +411,7 @@ struct tap_verdict tap_check(struct tap *t, struct tap_book *b)
 	for (v.side = 0; v.side < 2; v.side++) {
 		struct reading r = { .t = t, .s = &t->side[v.side], .book = b, .v = &v };
 
-		cr_assert(r.s->epochs >= 2, "the secrets are not known");
+		cr_assert(r.s->epochs >= (t->tls12 ? 1 : 2), "the secrets are not known");
 		cr_assert(r.message = malloc(MSG_MAX));
 		v.fault = read_side(&r);
 		free(r.message);

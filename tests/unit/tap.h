@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A listener on the wire of one TLS 1.3 connection that has its secrets and
+/* A listener on the wire of one TLS 1.3 or 1.2 connection that has its secrets and
  * counts for itself: each record must open with the key that is in force and with
  * the next sequence number, and with no other. It shares nothing with lib/tls. */
 
@@ -20,7 +20,7 @@
 
 struct tap_sealed {
 	uint8_t key[TAP_KEY_MAX], nonce[12];
-	uint8_t digest[TAP_DIGEST]; /* SHA-256 of header, ciphertext and tag */
+	uint8_t digest[TAP_DIGEST]; /* SHA-256 of additional data, ciphertext and tag */
 };
 
 struct tap_book {
@@ -30,8 +30,8 @@ struct tap_book {
 
 /* 0: the key and nonce are new; 1: known, with the very same record; -1: used
  * before for another one. */
-int tap_book_add(struct tap_book *b, const gnutls_datum_t *key, const uint8_t nonce[12], const void *header,
-	const void *sealed, size_t n);
+int tap_book_add(struct tap_book *b, const gnutls_datum_t *key, const uint8_t nonce[12], const void *aad,
+	size_t aad_size, const void *sealed, size_t n);
 void tap_book_free(struct tap_book *b);
 
 /* --- the wire ------------------------------------------------------------------------ */
@@ -42,9 +42,9 @@ struct tap_key {
 
 struct tap_record {
 	size_t at, size; /* in the side's bytes, with the header */
-	unsigned epoch;
+	unsigned epoch; /* TLS 1.2: there is one, the first */
 	uint64_t seq;
-	uint8_t type; /* inside; 0: not sealed */
+	uint8_t type; /* inside, where it is; 0: not sealed */
 };
 
 /* What one side sent. */
@@ -61,6 +61,8 @@ struct tap {
 	gnutls_cipher_algorithm_t cipher;
 	gnutls_mac_algorithm_t hash;
 	size_t key_size, hash_size;
+	bool tls12;
+	size_t iv_size; /* what of a nonce is not in the record */
 	struct tap_side side[2]; /* 0: the client */
 };
 
@@ -81,7 +83,8 @@ struct tap_verdict {
 	size_t application, tickets, key_updates, alerts; /* seen, of both sides */
 };
 
-void tap_init(struct tap *t, gnutls_cipher_algorithm_t cipher, gnutls_mac_algorithm_t hash);
+/* version: 12 or 13. */
+void tap_init(struct tap *t, int version, gnutls_cipher_algorithm_t cipher, gnutls_mac_algorithm_t hash);
 void tap_free(struct tap *t);
 
 /* side's bytes as they were sent. */
@@ -90,13 +93,17 @@ void tap_bytes(struct tap *t, int side, const uint8_t *bytes, size_t n);
 /* A line of the key log: the secrets of both sides, all others are left out. */
 void tap_secret(struct tap *t, const char *label, const gnutls_datum_t *secret);
 
+/* The same of TLS 1.2: the master secret, and the randoms of the hellos. */
+void tap_master(struct tap *t, const gnutls_datum_t *master, const gnutls_datum_t *client, const gnutls_datum_t *server);
+
 /* Reads all that both sides sent, up to the first fault, and enters what was
  * sealed into the book. The records stay in t->side[]. */
 struct tap_verdict tap_check(struct tap *t, struct tap_book *b);
 
 /* Seals a record of one side as nobody but the side itself should: for tests of
- * this. out has room for n + 22 bytes; returns the record's size. */
-size_t tap_seal(const struct tap *t, int side, unsigned epoch, uint64_t seq, uint8_t type, const void *plain, size_t n,
-	uint8_t *out);
+ * this. `explicit` is the part of the nonce that is in the record, where it is. out
+ * has room for n + 29 bytes; returns the record's size. */
+size_t tap_seal(const struct tap *t, int side, unsigned epoch, uint64_t seq, uint64_t explicit, uint8_t type,
+	const void *plain, size_t n, uint8_t *out);
 
 #endif

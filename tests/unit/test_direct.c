@@ -43,54 +43,78 @@ static void open_wire(enum tls_dataplane client, enum tls_dataplane server, cons
 	wire_open(&w, client, server, suite);
 }
 
+struct planes {
+	enum tls_dataplane client, server;
+	int version;
+};
+
+/* How many suites there are of a version. */
+#define SUITES 4
+
+static const char *const suites[2][SUITES] = {
+	{ "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
+		"TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256", "TLS_ECDHE_ECDSA_WITH_AES_128_CCM" },
+	{ "TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256", "TLS_AES_128_CCM_SHA256" },
+};
+
+static void open_planes(const struct planes *p, int suite)
+{
+	open_wire(p->client, p->server, suites[p->version - 12][suite]);
+	cr_assert_eq(w.s[0]->direct != NULL, p->client == TLS_DATAPLANE_DIRECT);
+	cr_assert_eq(w.s[1]->direct != NULL, p->server == TLS_DATAPLANE_DIRECT);
+}
+
 static void close_wire(void)
 {
 	wire_close(&w);
 }
 
-struct planes {
-	enum tls_dataplane client, server;
-};
-
 #define EACH_PAIR(name)                                                                                               \
 	ParameterizedTestParameters(direct, name)                                                                     \
 	{                                                                                                             \
 		static struct planes cases[] = {                                                                      \
-			{ TLS_DATAPLANE_DIRECT, TLS_DATAPLANE_GNUTLS },                                               \
-			{ TLS_DATAPLANE_GNUTLS, TLS_DATAPLANE_DIRECT },                                               \
-			{ TLS_DATAPLANE_DIRECT, TLS_DATAPLANE_DIRECT },                                               \
+			{ TLS_DATAPLANE_DIRECT, TLS_DATAPLANE_GNUTLS, 13 },                                           \
+			{ TLS_DATAPLANE_GNUTLS, TLS_DATAPLANE_DIRECT, 13 },                                           \
+			{ TLS_DATAPLANE_DIRECT, TLS_DATAPLANE_DIRECT, 13 },                                           \
+			{ TLS_DATAPLANE_DIRECT, TLS_DATAPLANE_GNUTLS, 12 },                                           \
+			{ TLS_DATAPLANE_GNUTLS, TLS_DATAPLANE_DIRECT, 12 },                                           \
+			{ TLS_DATAPLANE_DIRECT, TLS_DATAPLANE_DIRECT, 12 },                                           \
 		};                                                                                                    \
-		return cr_make_param_array(struct planes, cases, 3);                                                  \
+		return cr_make_param_array(struct planes, cases, 6);                                                  \
 	}                                                                                                             \
 	ParameterizedTest(struct planes *c, direct, name)
 
 EACH_PAIR(record_sizes)
 {
 	size_t n;
+	int suite;
 
-	open_wire(c->client, c->server, "TLS_AES_128_GCM_SHA256");
-	for (n = 1; n <= 16385; n += n < 300 ? 1 : n < 16100 ? 487 : 1) {
-		wire_say(&w, 0, n);
-		wire_say(&w, 1, n);
-		wire_settle(&w, 1 << 20);
+	for (suite = 0; suite < (c->version == 12 ? SUITES : 1); suite++) {
+		open_planes(c, suite);
+		for (n = 1; n <= 16385; n += n < 300 ? 1 : n < 16100 ? 487 : 1) {
+			wire_say(&w, 0, n);
+			wire_say(&w, 1, n);
+			wire_settle(&w, 1 << 20);
+		}
+		cr_assert_not(session_holds_memory(w.s[0]) || session_holds_memory(w.s[1]));
+		close_wire();
 	}
-	cr_assert_not(session_holds_memory(w.s[0]) || session_holds_memory(w.s[1]));
-	close_wire();
 }
 
 EACH_PAIR(byte_at_a_time)
 {
-	open_wire(c->client, c->server, "TLS_AES_256_GCM_SHA384");
-	wire_say(&w, 0, 700);
-	wire_say(&w, 1, 1);
-	wire_settle(&w, 1);
-	wire_say(&w, 1, 900);
-	wire_settle(&w, 1);
-	close_wire();
-}
+	int suite;
 
-static const char *suites[] = { "TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256",
-	"TLS_AES_128_CCM_SHA256" };
+	for (suite = 1; suite < (c->version == 12 ? SUITES : 2); suite++) {
+		open_planes(c, suite);
+		wire_say(&w, 0, 700);
+		wire_say(&w, 1, 1);
+		wire_settle(&w, 1);
+		wire_say(&w, 1, 900);
+		wire_settle(&w, 1);
+		close_wire();
+	}
+}
 
 /* Anything, in any order, cut anywhere. */
 EACH_PAIR(random_traffic)
@@ -99,14 +123,14 @@ EACH_PAIR(random_traffic)
 
 	for (run = 0; run < 12; run++) {
 		seed = (unsigned)(run * 3 + 1);
-		open_wire(c->client, c->server, suites[run % 4]);
+		open_planes(c, run % SUITES);
 		for (step = 0; step < 400; step++) {
 			side = (int)rnd(2);
 			switch (rnd(8)) {
 			case 0:
 				/* GnuTLS takes 8 a second, and does not bear that
 				 * both sides ask at a time */
-				if (step % 40 == 0)
+				if (step % 40 == 0 && c->version == 13)
 					cr_assert(session_key_update(w.s[side], side == 0 && rnd(2)) >= 0);
 				break;
 			case 1:
@@ -128,24 +152,14 @@ EACH_PAIR(random_traffic)
 	}
 }
 
-/* A peer that takes small records only (RFC 8449). GnuTLS refuses larger ones. */
-EACH_PAIR(record_size_limit)
-{
-	receive_limit = 512;
-	open_wire(c->client, c->server, "TLS_AES_128_GCM_SHA256");
-	wire_say(&w, 0, 5000);
-	wire_say(&w, 1, 5000);
-	wire_settle(&w, 1 << 20);
-	close_wire();
-	receive_limit = 0;
-}
-
 /* --- how large the records are ------------------------------------------------------------ */
 
 #define SIZES_MAX 1000
 
 static struct {
-	size_t plain[SIZES_MAX], n; /* of what the server sent, each without header, type and tag */
+	int side; /* whose records these are */
+	unsigned char type[SIZES_MAX];
+	size_t length[SIZES_MAX], n; /* without the header */
 	unsigned char header[5];
 	size_t have, left;
 } sizes;
@@ -155,7 +169,7 @@ static void note_sizes(void *arg, int side, const unsigned char *bytes, size_t n
 	size_t k;
 
 	(void)arg;
-	for (; side == 1 && n; bytes += k, n -= k) {
+	for (; side == sizes.side && n; bytes += k, n -= k) {
 		k = sizes.left < n ? sizes.left : n;
 		sizes.left -= k;
 		if (k)
@@ -167,8 +181,14 @@ static void note_sizes(void *arg, int side, const unsigned char *bytes, size_t n
 		sizes.have = 0;
 		sizes.left = (size_t)sizes.header[3] << 8 | sizes.header[4];
 		cr_assert(sizes.n < SIZES_MAX);
-		sizes.plain[sizes.n++] = sizes.left - 17;
+		sizes.type[sizes.n] = sizes.header[0];
+		sizes.length[sizes.n++] = sizes.left;
 	}
+}
+
+static size_t plain_size(size_t i)
+{
+	return sizes.length[i] - 17;
 }
 
 /* The server sends n bytes, as much at a time as there is room for. Returns how
@@ -183,8 +203,8 @@ static size_t early_bytes(uint64_t n)
 		wire_say(&w, 1, end - w.sent[1]);
 		wire_settle(&w, 1 << 20);
 	}
-	for (i = 0; i < sizes.n && sizes.plain[i] <= 4096; i++)
-		early += sizes.plain[i];
+	for (i = 0; i < sizes.n && plain_size(i) <= 4096; i++)
+		early += plain_size(i);
 	return early;
 }
 
@@ -193,7 +213,7 @@ static bool has_record_of(size_t n)
 	size_t i;
 
 	for (i = 0; i < sizes.n; i++)
-		if (sizes.plain[i] == n)
+		if (plain_size(i) == n)
 			return true;
 	return false;
 }
@@ -207,6 +227,7 @@ Test(direct, small_records_behind_a_pause)
 		cr_skip_test("the linker does not know --wrap");
 	fake_clock.mono_ns = 5 * NS_PER_S;
 	w.tap = note_sizes;
+	sizes.side = 1;
 	open_wire(TLS_DATAPLANE_GNUTLS, TLS_DATAPLANE_DIRECT, "TLS_AES_128_GCM_SHA256");
 	wire_say(&w, 1, 1); /* with the tickets */
 	wire_settle(&w, 1 << 20);
@@ -221,6 +242,32 @@ Test(direct, small_records_behind_a_pause)
 	cr_assert(early >= 65536 && early < 2 * 65536, "%zu", early);
 	cr_assert(has_record_of(16384));
 	close_wire();
+}
+
+/* A peer that takes small records only (RFC 8449), in TLS 1.3 with the type byte in
+ * that. GnuTLS refuses larger ones. */
+EACH_PAIR(record_size_limit)
+{
+	size_t i, full, largest = 512 + (c->version == 13 ? 1 + 16 : 8 + 16);
+
+	w.tap = note_sizes;
+	receive_limit = 512;
+	for (sizes.side = 0; sizes.side < 2; sizes.side++) {
+		sizes.n = 0;
+		open_planes(c, 0);
+		wire_say(&w, 0, 5000);
+		wire_say(&w, 1, 5000);
+		wire_settle(&w, 1 << 20);
+		for (i = full = 0; i < sizes.n; i++) {
+			if (sizes.type[i] == 23)
+				cr_assert(sizes.length[i] <= largest, "%zu", sizes.length[i]);
+			full += sizes.type[i] == 23 && sizes.length[i] == largest;
+		}
+		cr_assert_geq(full, 5000 / 512);
+		close_wire();
+	}
+	receive_limit = 0;
+	w.tap = NULL;
 }
 
 /* A KeyUpdate that asks for one, after our close_notify: nothing can be answered,
@@ -411,12 +458,13 @@ Test(direct, a_flood_of_key_updates_ends)
 	close_wire();
 }
 
-/* Our own rekey, long before AES-GCM's limit. */
+/* Our own rekey, long before AES-GCM's limit. In TLS 1.2 there is none, and a key goes
+ * on. */
 EACH_PAIR(rekeys_by_itself)
 {
 	int i;
 
-	open_wire(c->client, c->server, "TLS_AES_128_GCM_SHA256");
+	open_planes(c, 0);
 	for (i = 0; i < 3; i++) {
 		wire_say(&w, 0, 30000);
 		wire_say(&w, 1, 30000);

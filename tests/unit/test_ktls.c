@@ -143,7 +143,7 @@ Test(ktls, falls_back)
 		{ true, 0, 0, 13, "direct" },
 		{ false, ENOTCONN, 0, 13, "direct" },
 		{ false, 0, 4096, 13, "direct" },
-		{ false, 0, 0, 12, "gnutls" },
+		{ false, 0, 0, 12, "direct" },
 		{ false, 0, 0, 13, "ktls" },
 	};
 	size_t i;

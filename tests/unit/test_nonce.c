@@ -41,8 +41,13 @@ static void on_bytes(void *arg, int side, const unsigned char *bytes, size_t n)
 
 static int on_secret(gnutls_session_t gs, const char *label, const gnutls_datum_t *secret)
 {
-	(void)gs;
+	gnutls_datum_t client, server;
+
 	tap_secret(&tap, label, secret);
+	if (tap.tls12 && strcmp(label, "CLIENT_RANDOM") == 0) {
+		gnutls_session_get_random(gs, &client, &server);
+		tap_master(&tap, secret, &client, &server);
+	}
 	return 0;
 }
 
@@ -55,24 +60,34 @@ static const struct suite {
 	const char *name;
 	gnutls_cipher_algorithm_t cipher;
 	gnutls_mac_algorithm_t hash;
-} suites[] = {
-	{ "TLS_AES_128_GCM_SHA256", GNUTLS_CIPHER_AES_128_GCM, GNUTLS_MAC_SHA256 },
-	{ "TLS_AES_256_GCM_SHA384", GNUTLS_CIPHER_AES_256_GCM, GNUTLS_MAC_SHA384 },
-	{ "TLS_CHACHA20_POLY1305_SHA256", GNUTLS_CIPHER_CHACHA20_POLY1305, GNUTLS_MAC_SHA256 },
-	{ "TLS_AES_128_CCM_SHA256", GNUTLS_CIPHER_AES_128_CCM, GNUTLS_MAC_SHA256 },
+} suites[2][4] = {
+	{
+		{ "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", GNUTLS_CIPHER_AES_128_GCM, GNUTLS_MAC_SHA256 },
+		{ "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384", GNUTLS_CIPHER_AES_256_GCM, GNUTLS_MAC_SHA384 },
+		{ "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256", GNUTLS_CIPHER_CHACHA20_POLY1305, GNUTLS_MAC_SHA256 },
+		{ "TLS_ECDHE_ECDSA_WITH_AES_128_CCM", GNUTLS_CIPHER_AES_128_CCM, GNUTLS_MAC_SHA256 },
+	},
+	{
+		{ "TLS_AES_128_GCM_SHA256", GNUTLS_CIPHER_AES_128_GCM, GNUTLS_MAC_SHA256 },
+		{ "TLS_AES_256_GCM_SHA384", GNUTLS_CIPHER_AES_256_GCM, GNUTLS_MAC_SHA384 },
+		{ "TLS_CHACHA20_POLY1305_SHA256", GNUTLS_CIPHER_CHACHA20_POLY1305, GNUTLS_MAC_SHA256 },
+		{ "TLS_AES_128_CCM_SHA256", GNUTLS_CIPHER_AES_128_CCM, GNUTLS_MAC_SHA256 },
+	},
 };
-#define SUITES (sizeof(suites) / sizeof(*suites))
+#define SUITES 4
 
 struct planes {
 	enum tls_dataplane client, server;
+	int version;
 };
 
-static void open_tapped(const struct planes *p, const struct suite *suite)
+static void open_tapped(const struct planes *p, unsigned number)
 {
+	const struct suite *suite = &suites[p->version - 12][number % SUITES];
 	int i;
 
 	seals_start();
-	tap_init(&tap, suite->cipher, suite->hash);
+	tap_init(&tap, p->version, suite->cipher, suite->hash);
 	w.tap = on_bytes;
 	w.tap_arg = &tap;
 	w.before = listen_in;
@@ -95,13 +110,14 @@ static void close_tapped(void)
 
 static void update(int side, bool ask)
 {
-	if (updates[1 - side] >= UPDATES_MAX || (ask && updates[side] >= UPDATES_MAX))
+	if (tap.tls12 || updates[1 - side] >= UPDATES_MAX || (ask && updates[side] >= UPDATES_MAX))
 		return;
 	updates[1 - side]++;
 	updates[side] += ask;
 	cr_assert(session_key_update(w.s[side], ask) >= 0);
 }
 
+/* In TLS 1.2 a key does not wear out, and nothing happens. */
 static void wear_out(int side)
 {
 	if (updates[1 - side] >= UPDATES_MAX)
@@ -248,7 +264,7 @@ static void one_connection(const struct planes *p, unsigned number, struct total
 	struct tap_verdict v;
 
 	seed = 3 * number + 1;
-	open_tapped(p, &suites[number % SUITES]);
+	open_tapped(p, number);
 	for (round = 0; round < 3; round++, asker = 1 - asker) {
 		some_steps(300, asker);
 		wire_settle(&w, 1 << 20); /* no question is open, and the other side may ask */
@@ -274,11 +290,14 @@ static void one_connection(const struct planes *p, unsigned number, struct total
 ParameterizedTestParameters(nonce, counted_on_the_wire)
 {
 	static struct planes cases[] = {
-		{ TLS_DATAPLANE_DIRECT, TLS_DATAPLANE_GNUTLS },
-		{ TLS_DATAPLANE_GNUTLS, TLS_DATAPLANE_DIRECT },
-		{ TLS_DATAPLANE_DIRECT, TLS_DATAPLANE_DIRECT },
+		{ TLS_DATAPLANE_DIRECT, TLS_DATAPLANE_GNUTLS, 13 },
+		{ TLS_DATAPLANE_GNUTLS, TLS_DATAPLANE_DIRECT, 13 },
+		{ TLS_DATAPLANE_DIRECT, TLS_DATAPLANE_DIRECT, 13 },
+		{ TLS_DATAPLANE_DIRECT, TLS_DATAPLANE_GNUTLS, 12 },
+		{ TLS_DATAPLANE_GNUTLS, TLS_DATAPLANE_DIRECT, 12 },
+		{ TLS_DATAPLANE_DIRECT, TLS_DATAPLANE_DIRECT, 12 },
 	};
-	return cr_make_param_array(struct planes, cases, 3);
+	return cr_make_param_array(struct planes, cases, 6);
 }
 
 #define CONNECTIONS (2 * SUITES * ENDINGS)
@@ -292,9 +311,13 @@ ParameterizedTest(struct planes *p, nonce, counted_on_the_wire)
 		one_connection(p, i, &sum);
 	/* and all of that has happened */
 	cr_assert(sum.seen.application > 50 * CONNECTIONS, "%zu", sum.seen.application);
+	cr_assert(sum.seen.alerts > CONNECTIONS / 2, "%zu", sum.seen.alerts);
+	if (p->version == 12) {
+		cr_assert_eq(sum.resealed, 0);
+		return;
+	}
 	cr_assert_eq(sum.seen.tickets, 2 * CONNECTIONS);
 	cr_assert(sum.seen.key_updates > 5 * CONNECTIONS, "%zu", sum.seen.key_updates);
-	cr_assert(sum.seen.alerts > CONNECTIONS / 2, "%zu", sum.seen.alerts);
 	cr_assert(!seals.wrapped || sum.resealed > 2 * CONNECTIONS, "%zu", sum.resealed);
 }
 
@@ -307,11 +330,11 @@ ParameterizedTestParameters(nonce, nothing_is_said_after_an_abort)
 
 ParameterizedTest(int *asks, nonce, nothing_is_said_after_an_abort)
 {
-	struct planes p = { TLS_DATAPLANE_GNUTLS, TLS_DATAPLANE_DIRECT };
+	struct planes p = { TLS_DATAPLANE_GNUTLS, TLS_DATAPLANE_DIRECT, 13 };
 	unsigned char forged[40] = { 23, 3, 3, 0, 35 };
 	struct tap_verdict v;
 
-	open_tapped(&p, &suites[0]);
+	open_tapped(&p, 0);
 	wire_say(&w, 1, 100);
 	wire_settle(&w, 1 << 20);
 	if (*asks) {
@@ -335,7 +358,7 @@ ParameterizedTest(int *asks, nonce, nothing_is_said_after_an_abort)
 
 /* --- that it would be seen ------------------------------------------------------------------- */
 
-enum doctoring { NOTHING, TWICE, OTHER_TEXT, LEFT_OUT, SWAPPED, OLD_KEY, FLIPPED, PLAIN_ALERT, CUT };
+enum doctoring { NOTHING, TWICE, OTHER_TEXT, OTHER_NUMBER, LEFT_OUT, SWAPPED, OLD_KEY, FLIPPED, PLAIN_ALERT, CUT };
 
 static const struct {
 	const char *what;
@@ -345,6 +368,7 @@ static const struct {
 	{ "as it was", NOTHING, TAP_NONE },
 	{ "a record twice", TWICE, TAP_REPEATED },
 	{ "another text under the same nonce", OTHER_TEXT, TAP_REUSED },
+	{ "the explicit nonce of the record before", OTHER_NUMBER, TAP_REUSED },
 	{ "a record left out", LEFT_OUT, TAP_SKIPPED },
 	{ "two records changed over", SWAPPED, TAP_SKIPPED },
 	{ "one more under a key that was given up", OLD_KEY, TAP_OLD_KEY },
@@ -380,36 +404,54 @@ static void doctor(struct tap *bad, enum doctoring how, size_t at, size_t last)
 		if (k == at && how == PLAIN_ALERT)
 			put(bad, alert, sizeof(alert));
 		if ((k == at && how == OTHER_TEXT) || (k == last && how == OLD_KEY)) {
-			n = tap_seal(&tap, 1, r[k].epoch, r[k].seq + (how == OLD_KEY), 23, "other", 5, other);
+			n = tap_seal(&tap, 1, r[k].epoch, r[k].seq + (how == OLD_KEY), r[k].seq, 23, "other", 5, other);
+			put(bad, other, n);
+		}
+		if (k == at && how == OTHER_NUMBER) {
+			n = tap_seal(&tap, 1, r[k].epoch, r[k].seq + 1, r[k].seq, 23, "other", 5, other);
 			put(bad, other, n);
 		}
 	}
 	bad->side[1].n -= how == CUT;
 }
 
-Test(nonce, the_listener_finds_what_is_wrong)
+/* A doctoring that only one version can have. */
+static bool fits(enum doctoring how, bool tls12)
 {
-	struct planes p = { TLS_DATAPLANE_GNUTLS, TLS_DATAPLANE_DIRECT };
+	return (how != OLD_KEY || !tls12) && (how != OTHER_NUMBER || tls12);
+}
+
+ParameterizedTestParameters(nonce, the_listener_finds_what_is_wrong)
+{
+	static int versions[] = { 12, 13 };
+	return cr_make_param_array(int, versions, 2);
+}
+
+ParameterizedTest(int *version, nonce, the_listener_finds_what_is_wrong)
+{
+	struct planes p = { TLS_DATAPLANE_GNUTLS, TLS_DATAPLANE_DIRECT, *version };
 	struct tap_verdict v;
 	size_t i, at = 0, last;
 	struct tap bad;
 
-	open_tapped(&p, &suites[0]);
+	open_tapped(&p, 0);
 	for (i = 0; i < 10; i++) {
 		wire_say(&w, 1, 100);
 		wire_settle(&w, 1 << 20);
-		if (i == 5)
+		if (i == 5 && !tap.tls12)
 			cr_assert_eq(session_key_update(w.s[1], false), 0);
 	}
 	cr_assert_eq(tap_check(&tap, &seals.book).fault, TAP_NONE);
 	while (tap.side[1].records[at].type != 23)
 		at++;
-	for (last = at; tap.side[1].records[last + 1].epoch == tap.side[1].records[at].epoch; last++)
-		;
-	cr_assert(last > at + 1 && last + 1 < tap.side[1].n_records);
+	for (last = at; last + 1 < tap.side[1].n_records && tap.side[1].records[last + 1].epoch == tap.side[1].records[at].epoch;)
+		last++;
+	cr_assert(last > at + 1 && (tap.tls12 || last + 1 < tap.side[1].n_records));
 	for (i = 0; i < sizeof(doctorings) / sizeof(*doctorings); i++) {
 		struct tap_book book = { 0 };
 
+		if (!fits(doctorings[i].how, tap.tls12))
+			continue;
 		bad = tap;
 		bad.side[0].records = NULL;
 		bad.side[0].n = 0; /* the client's are not what is looked at */
