@@ -292,7 +292,7 @@ static int carry(struct demo *d, struct err *e)
 	struct resolved to;
 	uint64_t started = clock_mono_ns(), got;
 	char text[32];
-	double s;
+	double s, gbit_s;
 
 	if (!resolve_now(&d->client_addr, RESOLVE_ANY, &to))
 		return err_set(e, ERR_RUNTIME, "the client tunnel's address is no literal");
@@ -308,8 +308,9 @@ static int carry(struct demo *d, struct err *e)
 	if (got != DEMO_BYTES)
 		return err_set(e, ERR_RUNTIME, "what came back is not what was sent: %llu of %u bytes were right",
 			(unsigned long long)got, DEMO_BYTES);
-	printf("carried  %s there and back in %.2f s (%.1f Gbit/s each way), every byte as sent\n",
-		units_bytes(got, text, sizeof(text)), s, (double)got * 8 / s / 1e9);
+	gbit_s = (double)got * 8 / s / 1e9;
+	printf("carried  %s there and back in %.2f s (%.*f Gbit/s each way), every byte as sent\n",
+		units_bytes(got, text, sizeof(text)), s, gbit_s < 0.1 ? 3 : 1, gbit_s);
 	return print_session(d, e);
 }
 
