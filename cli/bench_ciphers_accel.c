@@ -10,7 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* GnuTLS and nettle look at these when they are loaded. libsodium has no such
+/* GnuTLS and nettle look at these when they are loaded, on x86 and arm64 with the
+ * same values for "nothing" (the other values differ). libsodium has no such
  * switch; its rows say so. */
 #define GNUTLS_SWITCH "GNUTLS_CPUID_OVERRIDE"
 #define GNUTLS_OFF    "0x1"
