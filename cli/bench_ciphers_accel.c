@@ -198,7 +198,7 @@ static int adopt(struct doc *d, struct doc *theirs, const struct ciphers_rows *r
 		if (measured != NULL) {
 			row_free(r);
 			r = measured;
-		} else if (r == NULL || row_fail(r, status, reason) < 0) {
+		} else if (r == NULL || (r->status == ROW_OK && row_fail(r, status, reason) < 0)) {
 			row_free(r);
 			return -1;
 		}

@@ -302,16 +302,16 @@ static int add_rows(struct wanted *w, struct ciphers_rows *rows)
 			return -1;
 	}
 	rows->n_here = w->accel_on || off ? rows->n : 0;
-	if (off || !w->accel_off)
-		return 0;
-	for (i = 0; i < rows->n_here; i++) {
+	for (i = 0; !off && w->accel_off && i < rows->n_here; i++) {
 		struct ciphers_choice c = rows->v[i];
 
 		if (add(rows, &c) < 0)
 			return -1;
 	}
-	for (i = rows->n_here; i < rows->n; i++)
+	for (i = off ? 0 : rows->n_here; i < rows->n; i++) {
 		rows->v[i].accel = false;
+		rows->v[i].unavailable = rows->v[i].engine->no_switch;
+	}
 	return 0;
 }
 

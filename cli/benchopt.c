@@ -21,7 +21,7 @@
 #define QUICK_SAMPLES 3
 #define QUICK_TURNS   (QUICK_SAMPLES + 1) /* the warm-up is as long as a sample */
 #define QUICK_LONGEST 0.1 /* of few rows: there is nothing to be had from a longer look */
-#define OVERHEAD      1.12 /* what opening, checking and changing over adds to a short plan */
+#define OVERHEAD      1.4 /* what opening, checking and changing over adds to a short plan */
 
 const struct opt benchopt_method[] = {
 	{ .name = "time", .type = OPT_DURATION, .arg = "TIME", AT(time_ms), .def = "500ms", .min = 1, .max = 600000,

@@ -67,6 +67,7 @@ struct crypto_engine {
 	int (*run)(struct crypto_object *o, uint64_t n, struct err *e);
 	void (*close)(struct crypto_object *o); /* wipes; NULL is fine */
 	const struct crypto_table *(*table)(void); /* for lib/crypto */
+	const char *no_switch; /* why its acceleration cannot be switched off; NULL: it can */
 };
 
 /* All engines that this build has, ends with NULL. */

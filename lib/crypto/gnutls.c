@@ -365,4 +365,4 @@ static struct crypto_object *open_object(
 }
 
 const struct crypto_engine gnutls_engine = { "gnutls", "GnuTLS", version, list, open_object, object_run, object_close,
-	get_table };
+	get_table, NULL };

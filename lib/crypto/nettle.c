@@ -57,4 +57,4 @@ static struct crypto_object *open_object(
 }
 
 const struct crypto_engine nettle_engine = { "nettle", "Nettle", version, list, open_object, object_run, object_close,
-	get_table };
+	get_table, NULL };

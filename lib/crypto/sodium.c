@@ -266,5 +266,5 @@ static struct crypto_object *open_object(
 }
 
 const struct crypto_engine sodium_engine = { "sodium", "libsodium", version, list, open_object, object_run,
-	object_close, get_table };
+	object_close, get_table, "libsodium has no switch for it" };
 #endif

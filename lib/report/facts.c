@@ -26,7 +26,7 @@ static const struct {
 	{ ROW_THROTTLED, 'T', "the processor was throttled meanwhile" },
 	{ ROW_OUTLIERS, 'O', "has outliers: samples beyond three deviations" },
 	{ ROW_OVERCOMMITTED, 'X', "more threads than processors" },
-	{ ROW_FEW, 'I', "interrupted: fewer samples than asked for" },
+	{ ROW_FEW, 'I', "fewer samples than asked for: interrupted, or the time was up" },
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

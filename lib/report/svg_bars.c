@@ -86,7 +86,7 @@ static void fill_widths(struct svg *s, const struct svg_panel *p, struct layout 
 	}
 	for (size_t i = 0; i < p->bars.n; i++) {
 		const struct row *r = p->bars.rows[i];
-		char text[SVG_TEXT], marks[16];
+		char text[SVG_TEXT], marks[REPORT_MARKS_SIZE];
 
 		if (!svg_panel_has_figure(r))
 			continue;
@@ -113,7 +113,7 @@ static void whisker(struct svg *s, const struct layout *l, const struct row *r, 
 
 static void figure(struct svg *s, const struct row *r, size_t id, double x, double y)
 {
-	char text[SVG_TEXT], marks[16];
+	char text[SVG_TEXT], marks[REPORT_MARKS_SIZE];
 
 	fprintf(s->out, "<text class=\"text\" data-row=\"%zu\" x=\"%.1f\" y=\"%.1f\">", id, x, y);
 	svg_escape(s->out, report_rate(r->stats.median, r->unit, s->style->unit, text, sizeof(text)));

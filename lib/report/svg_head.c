@@ -109,43 +109,23 @@ void svg_head(struct svg *s, const struct svg_panel *p, const struct svg_set *se
 
 /* --- flags -------------------------------------------------------------------------------------- */
 
-static const struct {
-	unsigned flag;
-	char letter;
-	const char *meaning;
-} marks[] = {
-	{ ROW_NOISY, 'N', "noisy: the deviation is above 2 % of the median" },
-	{ ROW_OFF_CPU, 'C', "had the processor for less than 98 % of the time" },
-	{ ROW_STEAL, 'S', "the hypervisor took time away meanwhile" },
-	{ ROW_FREQUENCY, 'F', "the clock frequency moved meanwhile" },
-	{ ROW_THROTTLED, 'T', "the processor was throttled meanwhile" },
-	{ ROW_OUTLIERS, 'O', "has outliers: samples beyond three deviations" },
-	{ ROW_OVERCOMMITTED, 'X', "more threads than processors" },
-	{ ROW_FEW, 'I', "interrupted: fewer samples than asked for" },
-};
-
-const char *svg_head_marks(struct svg *s, const struct row *r, char out[16])
+const char *svg_head_marks(struct svg *s, const struct row *r, char out[REPORT_MARKS_SIZE])
 {
-	size_t n = 0;
-
-	for (size_t i = 0; i < COUNT(marks); i++) {
-		if (r->flags & marks[i].flag)
-			out[n++] = marks[i].letter;
-	}
-	out[n] = '\0';
 	s->flags |= r->flags;
-	return out;
+	return report_marks(r->flags, out);
 }
 
 /* One line under the picture for each flag that is in it. */
 void svg_head_meanings(struct svg *s)
 {
-	for (size_t i = 0; i < COUNT(marks); i++) {
-		if (!(s->flags & marks[i].flag))
+	char letter[REPORT_MARKS_SIZE];
+
+	for (unsigned flag = 1; flag != 0 && flag <= s->flags; flag <<= 1) {
+		if (!(s->flags & flag) || report_mark_meaning(flag) == NULL)
 			continue;
 		s->y += SVG_LINE;
-		svg_put(s, "mark", SVG_MARGIN, s->y, "", (const char[]){ marks[i].letter, '\0' });
-		svg_put(s, "muted small", SVG_MARGIN + 14, s->y, "", marks[i].meaning);
+		svg_put(s, "mark", SVG_MARGIN, s->y, "", report_marks(flag, letter));
+		svg_put(s, "muted small", SVG_MARGIN + 14, s->y, "", report_mark_meaning(flag));
 	}
 }
 
@@ -220,9 +200,9 @@ void svg_head_tip(struct svg *s, const struct row *r)
 		snprintf(text, sizeof(text), "%zu", t->n);
 		tip_line(s, "samples", text);
 	}
-	for (size_t i = 0; i < COUNT(marks); i++) {
-		if (r->flags & marks[i].flag)
-			tip_line(s, "flag", row_flag_name(marks[i].flag));
+	for (unsigned flag = 1; flag != 0 && flag <= r->flags; flag <<= 1) {
+		if (r->flags & flag && row_flag_name(flag) != NULL)
+			tip_line(s, "flag", row_flag_name(flag));
 	}
 	fputs("</title>\n", s->out);
 }

@@ -166,7 +166,7 @@ void svg_head(struct svg *s, const struct svg_panel *p, const struct svg_set *se
 	const char *explanation, bool bars);
 
 /* The letters of its flags, which s->flags then has too: "NO". */
-const char *svg_head_marks(struct svg *s, const struct row *r, char out[16]);
+const char *svg_head_marks(struct svg *s, const struct row *r, char out[REPORT_MARKS_SIZE]);
 void svg_head_meanings(struct svg *s); /* the letters of s->flags, explained */
 /* A line for each reason why rows of the set have no figure. */
 void svg_head_missing(struct svg *s, const struct svg_set *set);

@@ -93,7 +93,7 @@ static const char *version(void)
 
 static struct crypto_object *open_object(const struct crypto_algorithm *a, enum crypto_op op, size_t size, struct err *e);
 static const struct crypto_engine faulty = { "faulty", "Faulty", version, list, open_object, object_run, object_close,
-	get_table };
+	get_table, NULL };
 
 static struct crypto_object *open_object(const struct crypto_algorithm *a, enum crypto_op op, size_t size, struct err *e)
 {
@@ -208,7 +208,7 @@ Test(bench_faulty, every_format_tells_why)
 Test(bench_faulty, what_a_preset_names_and_nobody_has_is_a_row)
 {
 	static const struct crypto_engine bare = { "gnutls", "GnuTLS", version, list, open_object, object_run, object_close,
-		get_table };
+		get_table, NULL };
 	static const struct crypto_engine *const engines[] = { &bare, NULL };
 	struct ciphers_options o = { .preset = CIPHERS_GNUTLS_CLI };
 	struct ciphers_rows rows = { 0 };

@@ -313,7 +313,7 @@ static size_t faulty_all(const struct crypto_algorithm **out)
 static struct crypto_object *faulty_object(
 	const struct crypto_algorithm *a, enum crypto_op op, size_t size, struct err *e);
 static const struct crypto_engine faulty = { "faulty", "Faulty", NULL, faulty_all, faulty_object, object_run,
-	object_close, faulty_get };
+	object_close, faulty_get, NULL };
 
 static struct crypto_object *faulty_object(
 	const struct crypto_algorithm *a, enum crypto_op op, size_t size, struct err *e)
