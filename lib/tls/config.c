@@ -64,6 +64,7 @@ static int load_crl(struct tls_config *c, const char *path, struct err *e)
 	gnutls_free(d.data);
 	if (r < 0)
 		return tlserr_set(e, ERR_CONFIG, r, "--crl %s", path);
+	c->has_crl = r > 0;
 	return r ? 0 : err_set(e, ERR_CONFIG, "--crl %s: no revocation list of a trusted CA in this file", path);
 }
 
@@ -434,48 +435,4 @@ void config_unref(struct tls_config *c)
 	if (c->keylog_fd >= 0)
 		close(c->keylog_fd);
 	free(c);
-}
-
-const uint8_t *config_ephemeral_pin(const struct tls_config *c)
-{
-	return c->has_ephemeral ? c->ephemeral_pin : NULL;
-}
-
-enum config_trust config_trust(const struct tls_config *c)
-{
-	return c->trust;
-}
-
-bool config_wants_kernel(const struct tls_config *c)
-{
-	return c->dataplane == TLS_DATAPLANE_KTLS;
-}
-
-bool config_signs_slowly(const struct tls_config *c)
-{
-	gnutls_x509_privkey_t key;
-	unsigned i;
-	int r, algorithm;
-
-	if (c->role != TLS_SERVER)
-		return false;
-	for (i = 0; (r = gnutls_certificate_get_x509_key(c->cert, i, &key)) != GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE; i++) {
-		if (r < 0)
-			return true; /* in a token */
-		algorithm = gnutls_x509_privkey_get_pk_algorithm(key);
-		gnutls_x509_privkey_deinit(key);
-		if (algorithm == GNUTLS_PK_RSA || algorithm == GNUTLS_PK_RSA_PSS)
-			return true;
-	}
-	return false;
-}
-
-const char *config_servername(const struct tls_config *c)
-{
-	return c->servername;
-}
-
-const char *config_verify_name(const struct tls_config *c)
-{
-	return c->verify_name;
 }

@@ -2,6 +2,7 @@
 #ifndef TLSKIT_TLS_CONFIG_H
 #define TLSKIT_TLS_CONFIG_H
 
+#include <gnutls/x509.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -73,6 +74,15 @@ bool config_signs_slowly(const struct tls_config *c);
 
 /* Whether records are to be the kernel's (TLS_DATAPLANE_KTLS). */
 bool config_wants_kernel(const struct tls_config *c);
+
+/* What chains are held against: --ca or the system's store, with the lists of --crl.
+ * Borrowed; other threads may use it too. */
+gnutls_x509_trust_list_t config_trust_list(const struct tls_config *c);
+bool config_has_crl(const struct tls_config *c);
+
+/* --pin: whether any was given, and whether this key is one of them. */
+bool config_has_pins(const struct tls_config *c);
+bool config_is_pinned(const struct tls_config *c, const uint8_t pin[CERT_PIN_SIZE]);
 
 /* --servername and --verify-name, or NULL. Borrowed from c. */
 const char *config_servername(const struct tls_config *c);

@@ -175,7 +175,8 @@ int direct_fail(struct session *s, int code, struct err *e)
 	}
 	told = s->failed; /* by an alert, and nothing goes behind that */
 	s->failed = true;
-	if (!told && code != GNUTLS_E_FATAL_ALERT_RECEIVED && !s->sock->error && !s->closed)
+	s->refused_by_alert = code == GNUTLS_E_FATAL_ALERT_RECEIVED;
+	if (!told && !s->refused_by_alert && !s->sock->error && !s->closed)
 		direct_speak(s, say_alert_for, code);
 	return SOCK_FAILED;
 }

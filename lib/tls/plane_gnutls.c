@@ -64,7 +64,8 @@ static long fail(struct session *s, int code, struct err *e)
 		return SOCK_FAILED;
 	}
 	s->failed = true;
-	if (code != GNUTLS_E_FATAL_ALERT_RECEIVED && !s->sock->error)
+	s->refused_by_alert = code == GNUTLS_E_FATAL_ALERT_RECEIVED;
+	if (!s->refused_by_alert && !s->sock->error)
 		gnutls_alert_send_appropriate(s->gs, code);
 	return SOCK_FAILED;
 }

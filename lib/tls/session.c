@@ -193,13 +193,33 @@ static void server_extensions(struct session *s, const gnutls_datum_t *hello)
 		gnutls_ext_raw_parse(s, on_extension, &(gnutls_datum_t){ hello->data + at, hello->size - (unsigned)at }, 0);
 }
 
+/* Both begin with the lifetime in seconds, as far as a ticket follows (RFC 8446, 4.6.1;
+ * RFC 5077, 3.3: an empty one is of no use). */
+static void count_ticket(struct session *s, const gnutls_datum_t *msg)
+{
+	const unsigned char *b = msg->data;
+	bool empty = gnutls_protocol_get_version(s->gs) != GNUTLS_TLS1_3 && msg->size <= 6;
+
+	if (msg->size < 4 || empty)
+		return;
+	int64_t lifetime = (int64_t)b[0] << 24 | b[1] << 16 | b[2] << 8 | b[3];
+
+	s->tickets_seen++;
+	if (lifetime > s->ticket_lifetime_s)
+		s->ticket_lifetime_s = lifetime;
+}
+
 static int on_message(gnutls_session_t gs, unsigned type, unsigned when, unsigned incoming, const gnutls_datum_t *msg)
 {
 	struct session *s = gnutls_session_get_ptr(gs);
 
 	(void)when;
-	if (!incoming)
+	if (!incoming) {
+		s->hellos += type == GNUTLS_HANDSHAKE_CLIENT_HELLO;
 		return 0;
+	}
+	if (type == GNUTLS_HANDSHAKE_NEW_SESSION_TICKET)
+		count_ticket(s, msg);
 	if (type == GNUTLS_HANDSHAKE_CLIENT_HELLO)
 		gnutls_ext_raw_parse(s, on_extension, msg, GNUTLS_EXT_RAW_FLAG_TLS_CLIENT_HELLO);
 	else if (type == GNUTLS_HANDSHAKE_ENCRYPTED_EXTENSIONS)
@@ -222,6 +242,14 @@ static void setup_resumption(struct session *s)
 	}
 }
 
+/* What does not go along is not lost: who asked for it learns that it was not sent. */
+static void setup_early(struct session *s)
+{
+	if (!s->offered_ticket || s->peer->early_size > gnutls_record_get_max_early_data_size(s->gs))
+		return;
+	s->early_sent = gnutls_record_send_early_data(s->gs, s->peer->early, s->peer->early_size) > 0;
+}
+
 static int setup_client(struct session *s, struct err *e)
 {
 	struct tls_config *c = s->config;
@@ -233,6 +261,8 @@ static int setup_client(struct session *s, struct err *e)
 		gnutls_server_name_set(s->gs, GNUTLS_NAME_DNS, s->peer->sni, strlen(s->peer->sni));
 	if (s->peer->tickets)
 		setup_resumption(s);
+	if (s->peer->early_size)
+		setup_early(s);
 	return r < 0 ? tlserr_set(e, ERR_RUNTIME, r, "cannot set up TLS") : 0;
 }
 
@@ -290,6 +320,7 @@ struct session *session_new(struct tls_config *c, struct sock *sock, struct buf_
 	s->peer = peer;
 	s->plane = &plane_gnutls;
 	s->in_size = READ_FIRST;
+	s->ticket_lifetime_s = -1;
 	r = gnutls_init(&s->gs, c->init_flags);
 	if (r < 0) {
 		s->gs = NULL;
@@ -330,10 +361,12 @@ static int handshake_failed(struct session *s, int code, struct err *e)
 {
 	s->failed = true;
 	session_explain(s, code, e);
+	s->refused_by_alert = code == GNUTLS_E_FATAL_ALERT_RECEIVED;
 	if (s->why)
 		gnutls_alert_send(s->gs, GNUTLS_AL_FATAL, verify_alert(s));
-	else if (code != GNUTLS_E_FATAL_ALERT_RECEIVED && !s->sock->error && !s->sock->eof)
-		gnutls_alert_send_appropriate(s->gs, code);
+	else if (!s->refused_by_alert && !s->sock->error && !s->sock->eof &&
+		 gnutls_alert_send_appropriate(s->gs, code) == 0)
+		s->alert_sent = gnutls_error_to_alert(code, NULL);
 	return SOCK_FAILED;
 }
 

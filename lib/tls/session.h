@@ -2,6 +2,7 @@
 #ifndef TLSKIT_TLS_SESSION_H
 #define TLSKIT_TLS_SESSION_H
 
+#include <gnutls/gnutls.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,11 +31,23 @@
 
 struct session;
 
+typedef int session_judge_fn(void *arg, struct session *s, struct err *e);
+
 /* Who is on the other side of a client's session; borrowed for its life. */
 struct session_peer {
 	const char *sni; /* NULL: none is sent */
 	const char *name; /* DNS name or IP literal to verify; NULL: none */
 	struct tickets *tickets; /* NULL: no resumption */
+	/* NULL: the configuration says who is let pass. Else this does, once the server's
+	 * certificates are here and before it is shown ours: 0, or the alert that refuses
+	 * it (RFC 8446, 6.2), and e says why. It is not asked when a session is resumed or a
+	 * pre-shared key vouches for the server. */
+	session_judge_fn *judge;
+	void *arg;
+	/* Data to go along with the first flight (RFC 8446, 2.3), where a ticket allows so
+	 * much; it may be delivered more than once. Sent again by nobody. */
+	const void *early;
+	size_t early_size;
 };
 
 /* The socket and pool are borrowed; a reference to the configuration is taken.
@@ -126,6 +139,27 @@ struct session_info {
 	char alpn[64]; /* "" for none */
 };
 void session_info(const struct session *s, struct session_info *out);
+
+/* What happened so far, in a handshake that failed too. */
+struct session_story {
+	bool hello_retry; /* the server asked for another key share (RFC 8446, 4.1.4) */
+	unsigned tickets; /* that came and were of use */
+	int64_t ticket_lifetime_s; /* the longest one's; -1: unknown */
+	uint32_t early_max; /* bytes of early data that the next session may send; 0: none */
+	bool early_sent, early_accepted;
+	bool certificate_requested, certificate_sent; /* ours */
+	int alert; /* the fatal one that came or went; -1: none */
+	bool alert_received;
+	char alert_name[40]; /* "handshake_failure"; "": none */
+};
+void session_story(const struct session *s, struct session_story *out);
+
+/* The peer's certificates as it sent them, DER, its own first; NULL: none came (or the
+ * session is resumed). Borrowed. */
+const gnutls_datum_t *session_chain(const struct session *s, size_t *n);
+
+/* The OCSP answer that came with its ith certificate. 0, or -1: none. Borrowed. */
+int session_staple(const struct session *s, unsigned i, gnutls_datum_t *out);
 
 /* The peer's certificate for reports: subject, issuer, pin and dates. 0, or -1
  * when it showed none. */

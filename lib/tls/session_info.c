@@ -35,6 +35,55 @@ void session_info(const struct session *s, struct session_info *out)
 		memcpy(out->alpn, alpn.data, alpn.size);
 }
 
+/* The alert that ended it, whichever side gave it up. */
+static void story_of_alert(const struct session *s, struct session_story *out)
+{
+	out->alert = -1;
+	if (s->refused_by_alert)
+		out->alert = (int)gnutls_alert_get(s->gs);
+	else if (s->why)
+		out->alert = (int)verify_alert(s);
+	else if (s->alert_sent)
+		out->alert = s->alert_sent;
+	out->alert_received = s->refused_by_alert;
+	if (out->alert >= 0)
+		tlserr_alert_name((gnutls_alert_description_t)out->alert, out->alert_name, sizeof(out->alert_name));
+}
+
+void session_story(const struct session *s, struct session_story *out)
+{
+	unsigned flags = gnutls_session_get_flags(s->gs);
+
+	*out = (struct session_story){
+		.hello_retry = s->hellos > 1,
+		.tickets = s->tickets_seen,
+		.ticket_lifetime_s = s->ticket_lifetime_s,
+		.early_sent = s->early_sent,
+		.early_accepted = s->early_sent && (flags & GNUTLS_SFLAGS_EARLY_DATA),
+	};
+	if (s->tickets_seen)
+		out->early_max = (uint32_t)gnutls_record_get_max_early_data_size(s->gs);
+	if (s->config->role == TLS_CLIENT) {
+		out->certificate_requested = gnutls_certificate_client_get_request_status(s->gs) != 0;
+		out->certificate_sent = out->certificate_requested && gnutls_certificate_get_ours(s->gs) != NULL;
+	}
+	story_of_alert(s, out);
+}
+
+const gnutls_datum_t *session_chain(const struct session *s, size_t *n)
+{
+	unsigned count = 0;
+	const gnutls_datum_t *list = gnutls_certificate_get_peers(s->gs, &count);
+
+	*n = list ? count : 0;
+	return list;
+}
+
+int session_staple(const struct session *s, unsigned i, gnutls_datum_t *out)
+{
+	return gnutls_ocsp_status_request_get2(s->gs, i, out) == 0 && out->size ? 0 : -1;
+}
+
 static int describe(gnutls_x509_crt_t crt, struct session_certificate *out)
 {
 	size_t size = sizeof(out->subject);

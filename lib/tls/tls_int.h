@@ -29,6 +29,7 @@ struct tls_config {
 	gnutls_datum_t ticket_key;
 	uint8_t (*pins)[CERT_PIN_SIZE];
 	size_t n_pins;
+	bool has_crl;
 	struct verify_rule *rules; /* --allow */
 	size_t n_rules;
 	bool client_certs; /* server: a certificate is required */
@@ -70,6 +71,12 @@ struct session {
 	bool verified; /* the certificate callback said yes */
 	size_t peer_limit; /* record_size_limit of the peer, type byte included; 0: none */
 	bool offered_ticket; /* client: a session was offered for resumption */
+	bool early_sent; /* client: with early data */
+	bool refused_by_alert; /* the peer's fatal alert ended it */
+	int alert_sent; /* ours that did, 0: none */
+	unsigned hellos; /* ClientHellos that went: a second one answers a HelloRetryRequest */
+	unsigned tickets_seen;
+	int64_t ticket_lifetime_s; /* -1: none came */
 	bool handshaken, tickets_sent, eof, failed, closed;
 	unsigned char first_bytes[8], n_first; /* to tell what speaks there when it is not TLS */
 	bool renegotiation; /* the peer wanted one */

@@ -48,8 +48,7 @@ int tlserr_set(struct err *e, enum err_kind kind, int code, const char *fmt, ...
 	return err_set(e, kind, "%s: %s", text, gnutls_strerror(code));
 }
 
-/* The registry's name of an alert: "unknown_ca" from GNUTLS_A_UNKNOWN_CA. */
-static void alert_name(gnutls_alert_description_t a, char *out, size_t size)
+void tlserr_alert_name(gnutls_alert_description_t a, char *out, size_t size)
 {
 	const char *name = gnutls_alert_get_strname(a);
 	size_t i;
@@ -98,7 +97,7 @@ static int alert_received(struct err *e, gnutls_session_t s)
 	default:
 		break;
 	}
-	alert_name(a, name, sizeof(name));
+	tlserr_alert_name(a, name, sizeof(name));
 	return err_set(e, kind, "the peer sent alert %s (%d)%s", name, (int)a, hint);
 }
 

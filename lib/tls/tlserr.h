@@ -17,6 +17,9 @@ int tlserr_set(struct err *e, enum err_kind kind, int code, const char *fmt, ...
  * ERR_HANDSHAKE, ERR_AUTH (the peer did not prove who it is) or ERR_TRUNCATED. Returns -1. */
 int tlserr_session(struct err *e, gnutls_session_t s, int code);
 
+/* The registry's name of an alert: "unknown_ca"; "unknown". */
+void tlserr_alert_name(gnutls_alert_description_t a, char *out, size_t size);
+
 /* A handshake record came after the handshake (TLS 1.2). Returns -1. */
 int tlserr_renegotiation(struct err *e);
 

@@ -306,16 +306,6 @@ static int check_chain(struct session *s, gnutls_x509_crt_t leaf, const char *na
 	return refuse(s, alert_for(status), "the peer's certificate is refused: %s%s", text, hint);
 }
 
-static bool pinned(const struct tls_config *c, const uint8_t pin[CERT_PIN_SIZE])
-{
-	bool found = false;
-	size_t i;
-
-	for (i = 0; i < c->n_pins; i++)
-		found |= gnutls_memcmp(c->pins[i], pin, CERT_PIN_SIZE) == 0;
-	return found;
-}
-
 static int check_server(struct session *s, gnutls_x509_crt_t leaf)
 {
 	const struct tls_config *c = s->config;
@@ -327,12 +317,21 @@ static int check_server(struct session *s, gnutls_x509_crt_t leaf)
 	if (cert_pin(leaf, pin) < 0)
 		return refuse(s, GNUTLS_A_BAD_CERTIFICATE, "the peer's public key cannot be read");
 	cert_pin_format(pin, text);
-	if (c->n_pins && !pinned(c, pin))
+	if (c->n_pins && !config_is_pinned(c, pin))
 		return refuse(s, GNUTLS_A_BAD_CERTIFICATE, "the peer's key is not the pinned one: it has %s", text);
 	if (c->trust == CONFIG_TRUST_PIN)
 		return 0;
 	snprintf(hint, sizeof(hint), "; to accept this key and no other: --pin %s", text);
 	return check_chain(s, leaf, s->peer ? s->peer->name : NULL, GNUTLS_KP_TLS_WWW_SERVER, hint);
+}
+
+/* Who asked to judge by himself does. */
+static int ask_judge(struct session *s)
+{
+	struct err e = { 0 };
+	int alert = s->peer->judge(s->peer->arg, s, &e);
+
+	return alert == 0 ? 0 : refuse(s, (gnutls_alert_description_t)alert, "%s", e.msg);
 }
 
 static int check_client(struct session *s, gnutls_x509_crt_t leaf)
@@ -369,6 +368,8 @@ static int check_peer(struct session *s)
 	list = gnutls_certificate_get_peers(s->gs, &n);
 	if (!list || !n)
 		return refuse(s, GNUTLS_A_CERTIFICATE_REQUIRED, "the peer sent no certificate");
+	if (s->peer && s->peer->judge)
+		return ask_judge(s);
 	if (gnutls_x509_crt_init(&leaf) < 0)
 		return refuse(s, GNUTLS_A_INTERNAL_ERROR, "no memory");
 	r = gnutls_x509_crt_import(leaf, &list[0], GNUTLS_X509_FMT_DER);

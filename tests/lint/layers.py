@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 # A layer includes itself and those before it.
-LAYERS = ["base", "net", "tls", "relay", "crypto", "bench", "report"]
+LAYERS = ["base", "net", "tls", "relay", "crypto", "bench", "report", "probe"]
 
 # A library's header (by its beginning) and where it may stand (by theirs).
 LIBRARIES = {

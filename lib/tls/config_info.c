@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+
+/* What there is to ask of a configuration. */
+
+#include "lib/tls/config.h"
+
+#include "lib/tls/tls_int.h"
+
+const uint8_t *config_ephemeral_pin(const struct tls_config *c)
+{
+	return c->has_ephemeral ? c->ephemeral_pin : NULL;
+}
+
+enum config_trust config_trust(const struct tls_config *c)
+{
+	return c->trust;
+}
+
+gnutls_x509_trust_list_t config_trust_list(const struct tls_config *c)
+{
+	gnutls_x509_trust_list_t list = NULL;
+
+	gnutls_certificate_get_trust_list(c->cert, &list);
+	return list;
+}
+
+bool config_has_crl(const struct tls_config *c)
+{
+	return c->has_crl;
+}
+
+bool config_has_pins(const struct tls_config *c)
+{
+	return c->n_pins > 0;
+}
+
+bool config_is_pinned(const struct tls_config *c, const uint8_t pin[CERT_PIN_SIZE])
+{
+	bool found = false;
+	size_t i;
+
+	for (i = 0; i < c->n_pins; i++)
+		found |= gnutls_memcmp(c->pins[i], pin, CERT_PIN_SIZE) == 0;
+	return found;
+}
+
+bool config_wants_kernel(const struct tls_config *c)
+{
+	return c->dataplane == TLS_DATAPLANE_KTLS;
+}
+
+bool config_signs_slowly(const struct tls_config *c)
+{
+	gnutls_x509_privkey_t key;
+	unsigned i;
+	int r, algorithm;
+
+	if (c->role != TLS_SERVER)
+		return false;
+	for (i = 0; (r = gnutls_certificate_get_x509_key(c->cert, i, &key)) != GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE; i++) {
+		if (r < 0)
+			return true; /* in a token */
+		algorithm = gnutls_x509_privkey_get_pk_algorithm(key);
+		gnutls_x509_privkey_deinit(key);
+		if (algorithm == GNUTLS_PK_RSA || algorithm == GNUTLS_PK_RSA_PSS)
+			return true;
+	}
+	return false;
+}
+
+const char *config_servername(const struct tls_config *c)
+{
+	return c->servername;
+}
+
+const char *config_verify_name(const struct tls_config *c)
+{
+	return c->verify_name;
+}
