@@ -13,7 +13,8 @@
 
 struct line_options {
 	const char *starttls; /* protocol (starttls.h); NULL: TLS at once */
-	const char *starttls_name; /* NULL: the target's */
+	const char *starttls_name; /* --starttls-name; NULL: none */
+	const char *host; /* who the server is, for protocols that say so; NULL: the target's host */
 	const struct proxy *proxy; /* NULL: none */
 	const struct addr *resolve; /* where to connect to in place of the target; NULL: there */
 	enum resolve_family family;
