@@ -337,7 +337,7 @@ static int choose(struct line *l, const struct addr *target, struct err *e)
 	const struct line_options *o = l->o;
 
 	l->target = o->resolve ? *o->resolve : *target;
-	if (o->resolve && o->resolve->kind == ADDR_TCP && !o->resolve->port)
+	if (o->resolve && o->resolve->kind == ADDR_TCP && o->resolve->port_implied)
 		l->target.port = target->port;
 	if (o->at && as_literal(&l->target, o->at, o->at_len, e) < 0)
 		return -1;
