@@ -89,7 +89,7 @@ static int converse(struct call *call, struct err *e)
 		show_report(call->check, o);
 	else
 		greet(call->check);
-	if (talk_run(call->loop, call->pool, call->conn->session, &call->conn->sock, STDIN_FILENO, STDOUT_FILENO, &to, &r, e) < 0)
+	if (talk_run(call->loop, call->conn->session, &call->conn->sock, STDIN_FILENO, STDOUT_FILENO, &to, &r, e) < 0)
 		return -1;
 	return code_of(call, &r);
 }
