@@ -54,7 +54,7 @@ static const struct opt expecting[] = {
 		.help = "Fail with code 30 when the certificate expires within so many days (30, 30d), or when less of its lifetime is left (20%)." },
 	{ .name = "crit", .type = OPT_STRING, .arg = "LIMIT", AT(crit), .help = "The same; below it Nagios is told CRITICAL and not WARNING." },
 	{ .name = "expect-alpn", .type = OPT_COMMA, .arg = "LIST", AT(expect_alpn),
-		.help = "Fail with code 31 unless one of these protocols is agreed on; name them in --alpn too." },
+		.help = "Fail with code 31 unless one of these protocols is agreed on. They are offered, unless --alpn says what is." },
 	{ .name = "expect-group", .type = OPT_COMMA, .arg = "LIST", AT(expect_group), .complete = OPT_COMPLETE_GROUPS,
 		.help = "Likewise the group of the key exchange." },
 	{ .name = "expect-ciphersuite", .type = OPT_COMMA, .arg = "LIST", AT(expect_suite), .complete = OPT_COMPLETE_SUITES,

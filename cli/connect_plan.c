@@ -197,6 +197,8 @@ static int make_tls(struct connect_plan *p, struct err *e)
 	if (p->o->scan)
 		return 0; /* one for each handshake */
 	tlsopt_fill(v, TLS_CLIENT, &t);
+	if (!t.alpn.n) /* what is expected must be offered */
+		t.alpn = (struct names_list){ p->goal.expect_alpn.v, p->goal.expect_alpn.n };
 	t.trust_optional = v->insecure_no_verify || p->o->tlsa.n || p->o->dane;
 	t.insecure_no_verify = false;
 	t.dataplane = p->goal.keep ? TLS_DATAPLANE_AUTO : TLS_DATAPLANE_GNUTLS;

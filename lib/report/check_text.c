@@ -79,9 +79,22 @@ static void put_phrases(struct check_page *p, const struct check *c)
 	check_page_items(p);
 }
 
-static void verdict(struct check_page *p, const struct check *c)
+/* Its name, and among many the address that the check is of. */
+static char *name_of(const struct check *c, bool brief)
 {
-	char *name = check_name(c);
+	char *name = check_name(c), *both;
+
+	if (!name || !brief || !c->address || strcmp(name, c->address) == 0)
+		return name;
+	if (asprintf(&both, "%s (%s)", name, c->address) < 0)
+		both = NULL;
+	free(name);
+	return both;
+}
+
+static void verdict(struct check_page *p, const struct check *c, bool brief)
+{
+	char *name = name_of(c, brief);
 
 	if (!name) {
 		p->failed = true;
@@ -334,7 +347,7 @@ int check_write_text(FILE *out, const struct check *c, const struct check_style 
 	struct check_page p = check_page_start(out, s);
 	size_t i;
 
-	verdict(&p, c);
+	verdict(&p, c, s->brief);
 	for (i = 0; i < c->n_faults; i++)
 		put_fault(&p, &c->faults[i]);
 	if (s->brief)

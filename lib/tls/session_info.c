@@ -161,6 +161,8 @@ void session_explain(const struct session *s, int code, struct err *e)
 		err_set(e, ERR_HANDSHAKE, "the peer closed the connection");
 	else
 		tlserr_session(e, s->gs, code);
+	if (!other && s->config->role == TLS_CLIENT && !s->n_first && (s->sock->error || s->sock->eof) && e->kind != ERR_AUTH)
+		err_set(e, e->kind, "%s, without a word: is it TLS that is spoken there?", e->msg);
 	if (is_psk_refusal(s, code)) {
 		e->kind = ERR_AUTH;
 		err_prefix(e, "the server does not have this pre-shared key");
