@@ -181,7 +181,7 @@ void probe_ask_dane(struct probe *p)
 		check_warn(p->check, "--dane: a unix socket has no TLSA records");
 		return;
 	}
-	p->dane = dane_ask_start(p->loop, p->check->host, p->check->port, p->goal->timeout_ms ? p->goal->timeout_ms : 60000,
+	p->dane = dane_ask_start(p->loop, p->check->host, p->check->port, p->goal->timeout_ms,
 		dane_answered, p, &e);
 	if (p->dane)
 		return;
