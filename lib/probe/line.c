@@ -30,6 +30,7 @@ struct line {
 	double dns_ms, connect_ms, proxy_ms, starttls_ms;
 	char address[ADDR_TEXT_SIZE];
 	int family;
+	bool proxied; /* the proxy was talked with */
 	bool ended;
 	struct err err;
 	line_fn *fn;
@@ -195,19 +196,15 @@ static void begin(struct line *l, struct parley *p, enum check_stage stage, cons
 	converse(l);
 }
 
-static bool proxy_is_due(const struct line *l)
-{
-	return l->o->proxy && l->stage < CHECK_AT_PROXY;
-}
-
 static void next_conversation(struct line *l, const uint8_t *said, size_t n)
 {
 	struct parley *p = NULL;
 	struct err e = { 0 };
 
-	if (proxy_is_due(l)) {
+	if (l->o->proxy && !l->proxied) {
 		p = proxy_new(l->o->proxy, &l->target, &e);
 		l->stage = CHECK_AT_PROXY;
+		l->proxied = true;
 	} else if (l->o->starttls && l->stage < CHECK_AT_STARTTLS) {
 		p = starttls_new(l->o->starttls, l->o->host ? l->o->host : l->target.host, l->o->starttls_name, &e);
 		l->stage = CHECK_AT_STARTTLS;
@@ -231,7 +228,7 @@ static void on_dialed(void *arg, int fd, const struct sockaddr *sa, socklen_t le
 
 	l->dial = NULL;
 	if (fd < 0) {
-		if (e->kind == ERR_RESOLVE)
+		if (e->kind == ERR_RESOLVE && !l->o->proxy)
 			l->stage = CHECK_AT_DNS;
 		fail(l, e);
 		return;
@@ -247,7 +244,7 @@ static int dial(struct line *l, const struct resolved *r, struct err *e)
 {
 	struct dial_options o = { .family = l->o->family };
 
-	l->stage = CHECK_AT_CONNECT;
+	l->stage = l->o->proxy ? CHECK_AT_PROXY : CHECK_AT_CONNECT;
 	l->dial = r ? dial_start_resolved(l->loop, &l->hop, r, &o, on_dialed, l, e)
 		    : dial_start(l->loop, &l->hop, &o, on_dialed, l, e);
 	return l->dial ? 0 : -1;
@@ -266,11 +263,13 @@ static void on_hop(void *arg, const struct resolved *r, const struct err *e)
 		fail(l, &mine);
 }
 
-/* The server's, or the proxy's. */
+/* The server's, or the proxy's. What fails on the way to a proxy is the proxy's fault. */
 static int reach_hop(struct line *l, struct err *e)
 {
 	struct resolved r;
 
+	if (l->o->proxy)
+		l->stage = CHECK_AT_PROXY;
 	if (l->hop.kind != ADDR_TCP)
 		return dial(l, NULL, e);
 	if (l->o->at && !l->o->proxy) {
@@ -337,7 +336,7 @@ static int choose(struct line *l, const struct addr *target, struct err *e)
 	const struct line_options *o = l->o;
 
 	l->target = o->resolve ? *o->resolve : *target;
-	if (o->resolve && o->resolve->kind == ADDR_TCP && !o->resolve->port)
+	if (o->resolve && o->resolve->kind == ADDR_TCP && o->resolve->port_implied)
 		l->target.port = target->port;
 	if (o->at && as_literal(&l->target, o->at, o->at_len, e) < 0)
 		return -1;

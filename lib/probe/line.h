@@ -16,7 +16,9 @@ struct line_options {
 	const char *starttls_name; /* --starttls-name; NULL: none */
 	const char *host; /* who the server is, for protocols that say so; NULL: the target's host */
 	const struct proxy *proxy; /* NULL: none */
-	const struct addr *resolve; /* where to connect to in place of the target; NULL: there */
+	/* Where to connect to in place of the target, by its port where none was typed; NULL:
+	 * there. */
+	const struct addr *resolve;
 	enum resolve_family family;
 	/* The one address to use (--all-addresses); NULL: those of the look-up, raced. */
 	const struct sockaddr *at;
@@ -27,7 +29,9 @@ struct line;
 
 /* What is known of it; before the end too. Milliseconds; NAN: did not get there. */
 struct line_story {
-	enum check_stage stage; /* where it is, or where it ended: CHECK_AT_DNS to CHECK_AT_STARTTLS */
+	/* Where it is, or where it ended: CHECK_AT_DNS to CHECK_AT_STARTTLS. The way to a proxy
+	 * belongs to CHECK_AT_PROXY. */
+	enum check_stage stage;
 	double dns_ms, connect_ms, proxy_ms, starttls_ms;
 	char address[ADDR_TEXT_SIZE]; /* connected to; "" before. With a proxy: the proxy's */
 	int family; /* 4, 6; 0: unix, or not known yet */

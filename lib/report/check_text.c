@@ -39,6 +39,8 @@ static const char *phrase(const struct check *c, enum check_code code)
 
 	if (code == CHECK_TIME && not_yet_valid(c))
 		return "not yet valid";
+	if (code == CHECK_CLIENT_CERT && c->client_cert_sent != CHECK_YES)
+		return "a client certificate is wanted";
 	if (code == CHECK_PIN && c->dane && strcmp(c->dane, "matched") != 0)
 		return "not what DANE says";
 	for (size_t i = 0; i < sizeof(phrases) / sizeof(phrases[0]); i++) {
@@ -77,9 +79,22 @@ static void put_phrases(struct check_page *p, const struct check *c)
 	check_page_items(p);
 }
 
-static void verdict(struct check_page *p, const struct check *c)
+/* Its name, and among many the address that the check is of. */
+static char *name_of(const struct check *c, bool brief)
 {
-	char *name = check_name(c);
+	char *name = check_name(c), *both;
+
+	if (!name || !brief || !c->address || strcmp(name, c->address) == 0)
+		return name;
+	if (asprintf(&both, "%s (%s)", name, c->address) < 0)
+		both = NULL;
+	free(name);
+	return both;
+}
+
+static void verdict(struct check_page *p, const struct check *c, bool brief)
+{
+	char *name = name_of(c, brief);
 
 	if (!name) {
 		p->failed = true;
@@ -332,9 +347,11 @@ int check_write_text(FILE *out, const struct check *c, const struct check_style 
 	struct check_page p = check_page_start(out, s);
 	size_t i;
 
-	verdict(&p, c);
+	verdict(&p, c, s->brief);
 	for (i = 0; i < c->n_faults; i++)
 		put_fault(&p, &c->faults[i]);
+	if (s->brief)
+		return check_page_finish(&p);
 	check_page_gap(&p);
 	for (i = 0; i < sizeof(before) / sizeof(before[0]); i++)
 		before[i](&p, c);

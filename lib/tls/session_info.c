@@ -61,8 +61,6 @@ void session_story(const struct session *s, struct session_story *out)
 		.early_sent = s->early_sent,
 		.early_accepted = s->early_sent && (flags & GNUTLS_SFLAGS_EARLY_DATA),
 	};
-	if (s->tickets_seen)
-		out->early_max = (uint32_t)gnutls_record_get_max_early_data_size(s->gs);
 	if (s->config->role == TLS_CLIENT) {
 		out->certificate_requested = gnutls_certificate_client_get_request_status(s->gs) != 0;
 		out->certificate_sent = out->certificate_requested && gnutls_certificate_get_ours(s->gs) != NULL;
@@ -163,6 +161,8 @@ void session_explain(const struct session *s, int code, struct err *e)
 		err_set(e, ERR_HANDSHAKE, "the peer closed the connection");
 	else
 		tlserr_session(e, s->gs, code);
+	if (!other && s->config->role == TLS_CLIENT && !s->n_first && (s->sock->error || s->sock->eof) && e->kind != ERR_AUTH)
+		err_set(e, e->kind, "%s, without a word: is it TLS that is spoken there?", e->msg);
 	if (is_psk_refusal(s, code)) {
 		e->kind = ERR_AUTH;
 		err_prefix(e, "the server does not have this pre-shared key");
