@@ -175,6 +175,7 @@ static void finish(struct talk *t)
 		return;
 	t->result->end = TALK_FAILED;
 	t->result->e = e;
+	t->result->e.kind = ERR_RUNTIME; /* no connection broke */
 }
 
 int talk_run(struct loop *l, struct session *s, struct sock *sock, int in, int out,

@@ -229,7 +229,7 @@ static void must_fail_to_write(struct rig *r, const char *why)
 	rig_run(r);
 	rig_must_end(r, TALK_FAILED, "cannot write to standard output: ");
 	rig_must_end(r, TALK_FAILED, why);
-	cr_assert_eq(r->result.e.kind, ERR_IO);
+	cr_assert_eq(r->result.e.kind, ERR_RUNTIME);
 	cr_assert(strstr(r->heard_err.msg, "internal_error"), "an alert, no close_notify: %s", r->heard_err.msg);
 	rig_close(r);
 }
