@@ -14,6 +14,10 @@ json_t *check_json_number(double v); /* with three decimals at most */
 /* Takes v over, and the array when it fails. */
 json_t *check_json_append(json_t *array, json_t *v);
 
+/* o on one line, without what a terminal would act on. -1: no memory; what could not be
+ * written shows in ferror. */
+int check_json_line(FILE *out, const json_t *o);
+
 /* Members of the document (check_json_chain.c). */
 json_t *check_json_verify(const struct check *c);
 json_t *check_json_sent(const struct check *c);

@@ -198,6 +198,8 @@ static int setup_client(struct tls_config *c, const struct tls_options *o, struc
 	c->trust = choose_trust(o);
 	if (o->insecure_no_verify && (o->ca || o->pins.n))
 		return err_set(e, ERR_CONFIG, "--insecure-no-verify cannot go with --ca or --pin");
+	if (o->insecure_anon && gnutls_anon_allocate_client_credentials(&c->anon_client) < 0)
+		return err_set(e, ERR_RUNTIME, "no memory");
 	if (load_pins(c, &o->pins, e) < 0)
 		return -1;
 	if (o->ca && load_ca(c, "--ca", o->ca, e) < 0)
@@ -419,6 +421,8 @@ void config_unref(struct tls_config *c)
 		gnutls_psk_free_server_credentials(c->psk_server);
 	if (c->psk_client)
 		gnutls_psk_free_client_credentials(c->psk_client);
+	if (c->anon_client)
+		gnutls_anon_free_client_credentials(c->anon_client);
 	if (c->priority)
 		gnutls_priority_deinit(c->priority);
 	psk_free(c->psk);

@@ -33,6 +33,7 @@ struct tls_options {
 	struct names_list allow; /* --allow */
 	struct names_list pins; /* --pin */
 	bool insecure_no_verify;
+	bool insecure_anon; /* client: also suites in which nobody says who he is, where priority has them */
 	bool trust_optional; /* client: an empty system store is no error: then nothing is trusted */
 	const char *psk_file, *psk_identity;
 	const char *servername; /* --servername; NULL: the target's name */

@@ -155,6 +155,8 @@ static ssize_t push(gnutls_transport_ptr_t p, const giovec_t *iov, int n)
 		memcpy(out->data + out->end, iov[i].iov_base, iov[i].iov_len);
 		out->end += iov[i].iov_len;
 	}
+	if (s->peer && s->peer->edit && !s->server_hello)
+		s->peer->edit(s->peer->arg, out->data + out->end - total, total);
 	return (ssize_t)total;
 }
 
@@ -181,14 +183,19 @@ static int on_extension(void *arg, unsigned id, const unsigned char *data, unsig
 	return 0;
 }
 
-/* Those of a ServerHello, which stand behind random, session id, suite and
- * compression (RFC 5246, 7.4.1.3). In TLS 1.3 the limit is not among them. */
-static void server_extensions(struct session *s, const gnutls_datum_t *hello)
+/* A ServerHello: its extensions stand behind random, session id, suite and compression
+ * (RFC 5246, 7.4.1.3). In TLS 1.3 the limit is not among them. */
+static void hear_server(struct session *s, const gnutls_datum_t *hello)
 {
+	const unsigned char *b = hello->data;
 	size_t at = 2 + 32;
 
 	if (hello->size > at)
-		at += 1 + (size_t)hello->data[at] + 2 + 1;
+		at += 1 + (size_t)b[at] + 2 + 1;
+	if (hello->size >= at && at > 2 + 32) {
+		s->server_suite = (uint16_t)(b[at - 3] << 8 | b[at - 2]);
+		s->server_hello = true;
+	}
 	if (hello->size > at)
 		gnutls_ext_raw_parse(s, on_extension, &(gnutls_datum_t){ hello->data + at, hello->size - (unsigned)at }, 0);
 }
@@ -227,11 +234,13 @@ static int on_message(gnutls_session_t gs, unsigned type, unsigned when, unsigne
 	else if (type == GNUTLS_HANDSHAKE_ENCRYPTED_EXTENSIONS)
 		gnutls_ext_raw_parse(s, on_extension, msg, 0);
 	else if (type == GNUTLS_HANDSHAKE_SERVER_HELLO)
-		server_extensions(s, msg);
+		hear_server(s, msg);
 	else if (type == GNUTLS_HANDSHAKE_NEW_SESSION_TICKET && s->peer && s->peer->tickets &&
 		 gnutls_protocol_get_version(gs) == GNUTLS_TLS1_3)
 		keep_ticket(s);
-	return 0;
+	else if (type == GNUTLS_HANDSHAKE_SERVER_HELLO_DONE || type == GNUTLS_HANDSHAKE_FINISHED)
+		s->server_flight = true;
+	return type == GNUTLS_HANDSHAKE_SERVER_HELLO_DONE && s->peer && s->peer->edit ? GNUTLS_E_NO_CIPHER_SUITES : 0;
 }
 
 static void setup_resumption(struct session *s)
@@ -261,6 +270,8 @@ static int setup_client(struct session *s, struct err *e)
 
 	if (c->psk_client)
 		r = gnutls_credentials_set(s->gs, GNUTLS_CRD_PSK, c->psk_client);
+	if (r == 0 && c->anon_client)
+		r = gnutls_credentials_set(s->gs, GNUTLS_CRD_ANON, c->anon_client);
 	if (s->peer->sni)
 		gnutls_server_name_set(s->gs, GNUTLS_NAME_DNS, s->peer->sni, strlen(s->peer->sni));
 	if (s->peer->tickets)

@@ -32,6 +32,7 @@
 struct session;
 
 typedef int session_judge_fn(void *arg, struct session *s, struct err *e);
+typedef void session_edit_fn(void *arg, uint8_t *hello, size_t n);
 
 /* Who is on the other side of a client's session; borrowed for its life. */
 struct session_peer {
@@ -43,6 +44,11 @@ struct session_peer {
 	 * it (RFC 8446, 6.2), and e says why. It is not asked when a session is resumed or a
 	 * pre-shared key vouches for the server. */
 	session_judge_fn *judge;
+	/* Sees the record with the ClientHello before it is sent and may change it, not its
+	 * size. No handshake can end well then, since both sides hash what they know, so it
+	 * fails once the server's first flight is here; session_story has what that said.
+	 * Up to TLS 1.2; NULL: nobody does. */
+	session_edit_fn *edit;
 	void *arg;
 	/* Data to go along with the first flight (RFC 8446, 2.3), where a ticket allows so
 	 * much; it may be delivered more than once. Sent again by nobody. */
@@ -150,6 +156,13 @@ struct session_story {
 	int alert; /* the fatal one that came or went; -1: none */
 	bool alert_received;
 	char alert_name[40]; /* "handshake_failure"; "": none */
+	/* What a server chose. hello: its ServerHello was fine, and version and suite are
+	 * known; flight: so was all of its first flight, up to ServerHelloDone (TLS 1.3:
+	 * Finished), and the rest is known too. Static strings (GnuTLS's), NULL: none. */
+	bool hello, flight;
+	const char *version, *group, *signature;
+	uint16_t suite; /* its number in the registry */
+	unsigned dh_bits; /* of a prime of its own, with DHE in TLS 1.2; else 0 */
 };
 void session_story(const struct session *s, struct session_story *out);
 

@@ -50,6 +50,24 @@ static void story_of_alert(const struct session *s, struct session_story *out)
 		tlserr_alert_name((gnutls_alert_description_t)out->alert, out->alert_name, sizeof(out->alert_name));
 }
 
+/* What the server chose. */
+static void story_of_choice(const struct session *s, struct session_story *out)
+{
+	if (s->config->role != TLS_CLIENT || !s->server_hello)
+		return;
+	out->hello = true;
+	out->flight = s->server_flight;
+	out->suite = s->server_suite;
+	out->version = gnutls_protocol_get_name(gnutls_protocol_get_version(s->gs));
+	out->group = gnutls_group_get_name(gnutls_group_get(s->gs));
+	out->signature = gnutls_sign_get_name((gnutls_sign_algorithm_t)gnutls_sign_algorithm_get(s->gs));
+	if (!out->group) {
+		int bits = gnutls_dh_get_prime_bits(s->gs);
+
+		out->dh_bits = bits > 0 ? (unsigned)bits : 0;
+	}
+}
+
 void session_story(const struct session *s, struct session_story *out)
 {
 	unsigned flags = gnutls_session_get_flags(s->gs);
@@ -66,6 +84,7 @@ void session_story(const struct session *s, struct session_story *out)
 		out->certificate_sent = out->certificate_requested && gnutls_certificate_get_ours(s->gs) != NULL;
 	}
 	story_of_alert(s, out);
+	story_of_choice(s, out);
 }
 
 const gnutls_datum_t *session_chain(const struct session *s, size_t *n)

@@ -22,6 +22,7 @@ struct tls_config {
 	gnutls_certificate_credentials_t cert;
 	gnutls_psk_server_credentials_t psk_server;
 	gnutls_psk_client_credentials_t psk_client;
+	gnutls_anon_client_credentials_t anon_client;
 	gnutls_priority_t priority;
 	struct psk_table *psk;
 	unsigned init_flags; /* for gnutls_init */
@@ -75,6 +76,8 @@ struct session {
 	bool refused_by_alert; /* the peer's fatal alert ended it */
 	int alert_sent; /* ours that did, 0: none */
 	unsigned hellos; /* ClientHellos that went: a second one answers a HelloRetryRequest */
+	bool server_hello, server_flight; /* came, and were fine */
+	uint16_t server_suite;
 	unsigned tickets_seen;
 	int64_t ticket_lifetime_s; /* -1: none came */
 	bool handshaken, tickets_sent, eof, failed, closed;
