@@ -107,8 +107,10 @@ void peer_close(struct peer *p, int fd)
 void peer_reset(struct peer *p, int fd)
 {
 	struct linger now = { .l_onoff = 1 };
+	char byte;
 
 	(void)p;
+	recv(fd, &byte, 1, MSG_PEEK); /* else it may come before the connect is seen to be over */
 	setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
 }
 

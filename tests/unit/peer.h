@@ -40,7 +40,8 @@ unsigned peer_nobody(void);
 
 void peer_wait_for_end(int fd); /* whatever comes */
 
-peer_fn peer_be_silent, peer_close, peer_reset;
+peer_fn peer_be_silent, peer_close;
+peer_fn peer_reset; /* when something came */
 
 /* arg is a script: each line is waited for and then answered; at its end it waits for
  * that of the peer. */
