@@ -189,9 +189,9 @@ static int refuse(int argc, char **argv, const struct err *e)
 	connect_complain("%s", e->msg);
 	if (json)
 		usage_as_json(e);
-	if (nagios)
+	else if (nagios)
 		printf("TLS UNKNOWN - %s\n", e->msg);
-	return nagios ? check_nagios_code(CHECK_USAGE) : err_exit_code(e);
+	return nagios && !json ? check_nagios_code(CHECK_USAGE) : err_exit_code(e);
 }
 
 static int run_mode(const struct connect_plan *p)

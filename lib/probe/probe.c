@@ -40,7 +40,8 @@ void probe_hang_up(struct probe *p)
 	line_free(p->line);
 	p->line = NULL;
 	p->lingering = false;
-	loop_timer_cancel(p->linger);
+	if (p->linger)
+		loop_timer_cancel(p->linger);
 }
 
 /* --- the end -------------------------------------------------------------------------------- */

@@ -19,6 +19,16 @@ static enum check_answer answer(bool yes)
 	return yes ? CHECK_YES : CHECK_NO;
 }
 
+/* Whoever gave a certificate thinks that it counts. */
+static void warn_of_unsent(struct probe *p, const struct session_story *s)
+{
+	if (!config_has_cert(p->goal->tls) || s->certificate_sent)
+		return;
+	check_warn(p->check, "our certificate (--cert) was not sent: %s", s->certificate_requested
+		? "it is not of a CA, or not of a kind, that the server asks for"
+		: "the server did not ask for one");
+}
+
 void probe_note_session(struct probe *p)
 {
 	struct check *c = p->check;
@@ -42,6 +52,7 @@ void probe_note_session(struct probe *p)
 		if (s.certificate_sent)
 			c->client_cert_accepted = CHECK_YES; /* its Finished says so */
 	}
+	warn_of_unsent(p, &s);
 	if (i.by_psk) {
 		probe_set(p, &c->by, "psk");
 		c->verified = true;
