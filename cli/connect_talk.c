@@ -66,10 +66,11 @@ static void greet(const struct check *c)
 
 static int code_of(const struct call *call, const struct talk_result *r)
 {
+	bool forgiven = r->end == TALK_TRUNCATED && r->e.kind == ERR_TRUNCATED && call->p->o->allow_truncation;
 	struct session_story s;
 
 	session_story(call->conn->session, &s);
-	if (r->end == TALK_ENDED || (r->end == TALK_TRUNCATED && call->p->o->allow_truncation))
+	if (r->end == TALK_ENDED || forgiven)
 		return CHECK_OK;
 	connect_complain("%s", r->e.msg);
 	if (r->end == TALK_TRUNCATED) {
