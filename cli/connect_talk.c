@@ -80,8 +80,7 @@ static int code_of(const struct call *call, const struct talk_result *r)
 	}
 	if (s.alert_received)
 		return probe_is_refusal(&s) ? CHECK_CLIENT_CERT : CHECK_HANDSHAKE;
-	/* not so where it is standard output that failed */
-	return call->conn->sock.error ? CHECK_TRUNCATED : CHECK_FAILED;
+	return r->e.kind == ERR_IO ? CHECK_TRUNCATED : CHECK_FAILED;
 }
 
 static int converse(struct call *call, struct err *e)
