@@ -230,11 +230,8 @@ static void responder_answered(void *arg, const struct ocsp_result *r)
 
 	p->ocsp = NULL;
 	p->check->ocsp = *r;
-	if (r->status != OCSP_GOOD) {
+	if (r->status != OCSP_GOOD)
 		note(p, true, r->status == OCSP_REVOKED ? CHECK_REVOKED : CHECK_STAPLE, "the OCSP responder: ", r->text);
-		if (p->check->verified)
-			p->check->verify_ok = CHECK_NO;
-	}
 	probe_go_on(p);
 }
 

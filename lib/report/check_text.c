@@ -229,14 +229,13 @@ static const char *means(const struct check *c)
 {
 	static const struct {
 		const char *by, *text;
-	} all[] = { { "certificate", "its certificate" }, { "pin", "the pin of its key" }, { "psk", "the pre-shared key" },
-		{ "dane", "DANE" } };
+	} all[] = { { "pin", "the pin of its key" }, { "psk", "the pre-shared key" }, { "dane", "DANE" } };
 
 	for (size_t i = 0; c->by && i < sizeof(all) / sizeof(all[0]); i++) {
 		if (strcmp(all[i].by, c->by) == 0)
 			return all[i].text;
 	}
-	return c->by ? c->by : "its certificate";
+	return c->by ? c->by : "certificate";
 }
 
 /* A name is verified where the certificate is. */

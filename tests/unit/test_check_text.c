@@ -33,7 +33,7 @@ Test(check_text, ok)
 		"  Time      34 ms: DNS 2.1, connect 8.0, handshake 24\n"
 		"  TLS       TLS1.3, TLS_AES_256_GCM_SHA384, X25519MLKEM768, signature\n"
 		"            ECDSA-SECP256R1-SHA256, ALPN h2, 2 tickets for 2h\n"
-		"  Verified  by its certificate for example.com\n"
+		"  Verified  by certificate for example.com\n"
 		"  Chain     2 certificates, in order, complete, valid for 81 days (90 % left)\n"
 		"  0  CN=example.com\n"
 		"     for example.com, www.example.com, 192.0.2.1\n"
@@ -234,7 +234,7 @@ Test(check_text, verified)
 {
 	static const struct {
 		const char *by, *row;
-	} rows[] = { { NULL, "by its certificate for example.com\n" }, { "certificate", "by its certificate for example.com\n" },
+	} rows[] = { { NULL, "by certificate for example.com\n" }, { "certificate", "by certificate for example.com\n" },
 		{ "pin", "by the pin of its key\n" }, { "dane", "by DANE for example.com\n" } };
 	char row[80];
 
