@@ -109,8 +109,8 @@ def resets(conn):
 
 
 class TlsAct(servers.Server):
-    """The same behind TLS: act(tls). A connection's result is what act gives, or how the
-    handshake failed."""
+    """The same behind TLS: act(tls). A connection's result is what act gives, or the
+    error that ended it."""
 
     def __init__(self, ctx, act, **kw):
         self.ctx, self.act = ctx, act
@@ -119,11 +119,9 @@ class TlsAct(servers.Server):
     def serve(self, conn):
         t = tlsend.Tls(conn.sock, self.ctx, server=True)
         try:
-            t.handshake()
+            return self.act(t.handshake())
         except (ssl.SSLError, ends.Truncated, ConnectionError) as e:
             return e
-        with contextlib.suppress(ConnectionError):
-            return self.act(t)
 
 
 def all_of(t):
