@@ -14,6 +14,7 @@ struct cmd {
 };
 
 extern const struct cmd cmd_bench_ciphers;
+extern const struct cmd cmd_connect;
 extern const struct cmd cmd_tunnel;
 
 #endif

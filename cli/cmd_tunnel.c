@@ -74,6 +74,7 @@ static const struct opt process[] = {
 
 static const struct opt_group groups[] = {
 	{ "Certificates and keys of this side", tlsopt_identity, offsetof(struct options, tls) },
+	{ "A certificate of its own (tls: listener)", tlsopt_ephemeral, offsetof(struct options, tls) },
 	{ "Verifying the server (tls: target)", tlsopt_server, offsetof(struct options, tls) },
 	{ "Letting clients in (tls: listener)", tlsopt_client, offsetof(struct options, tls) },
 	{ "TLS", tlsopt_protocol, offsetof(struct options, tls) },

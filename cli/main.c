@@ -19,6 +19,7 @@
 /* The command table and dispatch, nothing else. A command is a row here. */
 
 static const struct cmd *const commands[] = {
+	&cmd_connect,
 	&cmd_tunnel,
 	&cmd_bench_ciphers,
 	NULL,

@@ -12,12 +12,16 @@ const struct opt tlsopt_identity[] = {
 		.help = "Certificate chain, PEM or DER, or a pkcs11: URL. Repeatable: RSA and ECDSA together, several names." },
 	{ .name = "key", .letter = 'k', .type = OPT_LIST, .arg = "FILE", AT(key), .complete = OPT_COMPLETE_FILE,
 		.help = "Private key of the --cert at the same place. Without it the key is looked for in the --cert file." },
-	{ .name = "cert-dir", .type = OPT_STRING, .arg = "DIR", AT(cert_dir), .complete = OPT_COMPLETE_DIR,
-		.help = "Keep the ephemeral certificate of a listener without --cert here, so that its pin stays the same." },
 	{ .name = "psk-file", .type = OPT_STRING, .arg = "FILE", AT(psk_file), .complete = OPT_COMPLETE_FILE,
 		.help = "Pre-shared keys, a line IDENTITY:HEXKEY each; - is standard input. A peer with one of them is trusted, nobody else." },
 	{ .name = "psk-identity", .type = OPT_STRING, .arg = "NAME", AT(psk_identity), .def_text = "the first of the file",
 		.help = "Which of the pre-shared keys to use as a client." },
+	{ .name = NULL },
+};
+
+const struct opt tlsopt_ephemeral[] = {
+	{ .name = "cert-dir", .type = OPT_STRING, .arg = "DIR", AT(cert_dir), .complete = OPT_COMPLETE_DIR,
+		.help = "Keep the ephemeral certificate of a listener without --cert here, so that its pin stays the same." },
 	{ .name = NULL },
 };
 

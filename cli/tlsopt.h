@@ -5,7 +5,7 @@
 #include "cli/opt.h"
 #include "lib/tls/config.h"
 
-/* The TLS options that commands share: one struct, four tables to list as groups
+/* The TLS options that commands share: one struct, five tables to list as groups
  * with `base` at the struct's place in the command's own. */
 struct tlsopt {
 	/* our own proof */
@@ -27,6 +27,7 @@ struct tlsopt {
 };
 
 extern const struct opt tlsopt_identity[]; /* --cert … --psk-identity */
+extern const struct opt tlsopt_ephemeral[]; /* --cert-dir, of a listener */
 extern const struct opt tlsopt_server[]; /* how a server is verified */
 extern const struct opt tlsopt_client[]; /* how clients are let in */
 extern const struct opt tlsopt_protocol[];

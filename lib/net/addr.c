@@ -108,6 +108,7 @@ static int parse_bracketed(struct addr *a, const char *text, enum addr_use use, 
 	if (default_port == 0)
 		return err_set(e, ERR_CONFIG, "no port; %s", expected(use));
 	a->port = default_port;
+	a->port_implied = true;
 	return 0;
 }
 
@@ -151,6 +152,7 @@ static int parse_host_port(struct addr *a, const char *text, enum addr_use use, 
 	if (default_port == 0)
 		return err_set(e, ERR_CONFIG, "no port; %s", expected(use));
 	a->port = default_port;
+	a->port_implied = true;
 	return 0;
 }
 

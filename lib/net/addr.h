@@ -36,6 +36,7 @@ struct addr {
 	bool any; /* TCP, listen: no host given, every interface */
 	bool numeric; /* TCP: host is an IP literal */
 	bool absolute; /* TCP: a trailing dot was typed: no search list at look-up */
+	bool port_implied; /* TCP: none was typed (ADDR_CONNECT) */
 	uint16_t port; /* TCP */
 	/* TCP: lower-case ASCII (IDN already mapped); no trailing dot, no
 	 * brackets; may carry %scope */

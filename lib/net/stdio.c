@@ -23,9 +23,11 @@ struct stdio {
 	atomic_int holders;
 	int far; /* our end of the pair, blocking */
 	int in, out;
+	struct stdio_options options;
+	bool after_cr; /* of `in`, the reader's: the last byte was CR */
 	pthread_t writer;
 	atomic_bool abandoned; /* stdio_open failed: leave `out` as it is */
-	int error; /* errno of the write that failed; the writer's until joined */
+	atomic_int error; /* errno of the write that failed, 0: none */
 	char to_pair[CHUNK];
 	char from_pair[CHUNK];
 };
@@ -79,6 +81,35 @@ static int write_all(int fd, const char *data, size_t size)
 	return 0;
 }
 
+/* Puts a CR before each LF that lacks it. `to` may lie n bytes or more before
+ * `from` in the same memory: what is written there stays behind what is read. */
+static size_t add_cr(char *to, const char *from, size_t n, bool *after_cr)
+{
+	size_t i, done = 0;
+
+	for (i = 0; i < n; i++) {
+		char c = from[i];
+
+		if (c == '\n' && !*after_cr)
+			to[done++] = '\r';
+		to[done++] = c;
+		*after_cr = c == '\r';
+	}
+	return done;
+}
+
+/* As read, of what the pair gets. */
+static ssize_t read_lines(struct stdio *s)
+{
+	const size_t half = sizeof(s->to_pair) / 2;
+	ssize_t n;
+
+	if (!s->options.crlf)
+		return read_some(s->in, s->to_pair, sizeof(s->to_pair));
+	n = read_some(s->in, s->to_pair + half, half);
+	return n > 0 ? (ssize_t)add_cr(s->to_pair, s->to_pair + half, (size_t)n, &s->after_cr) : n;
+}
+
 /* The threads block every signal, so SIGPIPE is EPIPE in them. */
 static void *read_in(void *arg)
 {
@@ -86,9 +117,10 @@ static void *read_in(void *arg)
 	ssize_t n;
 
 	do {
-		n = read_some(s->in, s->to_pair, sizeof(s->to_pair));
+		n = read_lines(s);
 	} while (n > 0 && write_all(s->far, s->to_pair, (size_t)n) == 0);
-	shutdown(s->far, SHUT_WR);
+	if (!s->options.ignore_eof)
+		shutdown(s->far, SHUT_WR);
 	release(s);
 	return NULL;
 }
@@ -112,13 +144,13 @@ static void *write_out(void *arg)
 	/* ECONNRESET: the near end was closed before it had read all. */
 	while ((n = read_some(s->far, s->from_pair, sizeof(s->from_pair))) > 0) {
 		if (write_all(s->out, s->from_pair, (size_t)n) != 0) {
-			s->error = errno;
+			atomic_store(&s->error, errno);
 			break;
 		}
 	}
 	/* After a failure the near end's writes fail too, and its reads end: who
 	 * asked is gone, so what he may still say is of no use. */
-	shutdown(s->far, s->error ? SHUT_RDWR : SHUT_RD);
+	shutdown(s->far, atomic_load(&s->error) ? SHUT_RDWR : SHUT_RD);
 	if (!atomic_load(&s->abandoned))
 		close_out(s->out);
 	release(s);
@@ -149,7 +181,7 @@ static int start(struct stdio *s)
 	return r;
 }
 
-struct stdio *stdio_open(int in, int out, int *fd, struct err *e)
+struct stdio *stdio_open(int in, int out, const struct stdio_options *o, int *fd, struct err *e)
 {
 	struct stdio *s = calloc(1, sizeof(*s));
 	int pair[2], r;
@@ -168,6 +200,8 @@ struct stdio *stdio_open(int in, int out, int *fd, struct err *e)
 	s->far = pair[1];
 	s->in = in;
 	s->out = out;
+	if (o != NULL)
+		s->options = *o;
 	atomic_init(&s->holders, 3);
 	r = start(s);
 	if (r != 0) {
@@ -181,14 +215,19 @@ struct stdio *stdio_open(int in, int out, int *fd, struct err *e)
 	return s;
 }
 
+bool stdio_failed(const struct stdio *s)
+{
+	return atomic_load(&s->error) != 0;
+}
+
 int stdio_finish(struct stdio *s, struct err *e)
 {
 	int eno;
 
 	pthread_join(s->writer, NULL);
-	eno = s->error;
+	eno = atomic_load(&s->error);
 	release(s);
 	if (eno != 0)
-		return err_sys(e, ERR_IO, eno, "cannot write to stdout");
+		return err_sys(e, ERR_IO, eno, "cannot write to standard output");
 	return 0;
 }

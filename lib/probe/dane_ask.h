@@ -9,17 +9,19 @@
 
 struct dane_ask;
 
-/* answer is borrowed for the call (what it holds may be moved out of it); NULL: e says
- * why. The ask is freed after the callback; never called from inside dane_ask_start. */
+/* answer is borrowed for the call, and what it holds may be moved out of it: copy
+ * answer->list and leave an empty one there. NULL: e says why. The ask is freed after
+ * the callback, which runs on the loop's thread and never from inside dane_ask_start. */
 typedef void dane_ask_fn(void *arg, struct tlsa_answer *answer, const struct err *e);
 
-/* host: ASCII, no trailing dot; copied. NULL with e: no thread, no memory, or
- * ERR_CONFIG: not built in. */
+/* The records of _PORT._tcp.HOST. host: ASCII, no trailing dot; copied. timeout_ms 0:
+ * until the resolver gives up. NULL with e: no thread, no memory, or ERR_CONFIG: not
+ * built in. */
 struct dane_ask *dane_ask_start(struct loop *l, const char *host, unsigned port, uint64_t timeout_ms, dane_ask_fn *fn,
 	void *arg, struct err *e);
 
 /* fn will not be called any more. The look-up ends by itself, and the loop may be freed
- * at once. NULL is fine; not in the callback. */
+ * at once. On the loop's thread. NULL is fine; not in the callback. */
 void dane_ask_cancel(struct dane_ask *a);
 
 #endif

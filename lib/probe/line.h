@@ -13,9 +13,12 @@
 
 struct line_options {
 	const char *starttls; /* protocol (starttls.h); NULL: TLS at once */
-	const char *starttls_name; /* NULL: the target's */
+	const char *starttls_name; /* --starttls-name; NULL: none */
+	const char *host; /* who the server is, for protocols that say so; NULL: the target's host */
 	const struct proxy *proxy; /* NULL: none */
-	const struct addr *resolve; /* where to connect to in place of the target; NULL: there */
+	/* Where to connect to in place of the target, by its port where none was typed; NULL:
+	 * there. */
+	const struct addr *resolve;
 	enum resolve_family family;
 	/* The one address to use (--all-addresses); NULL: those of the look-up, raced. */
 	const struct sockaddr *at;

@@ -307,7 +307,7 @@ static int setup_timers(struct tunnel *t, struct err *e)
 static int setup_ends(struct tunnel *t, const struct tunnel_options *o, struct err *e)
 {
 	if (t->single) {
-		t->stdio = stdio_open(STDIN_FILENO, STDOUT_FILENO, &t->stdio_fd, e);
+		t->stdio = stdio_open(STDIN_FILENO, STDOUT_FILENO, NULL, &t->stdio_fd, e);
 		if (!t->stdio)
 			return -1;
 	}

@@ -21,7 +21,7 @@ struct check *check_new(const char *target)
 	if (!c)
 		return NULL;
 	c->dns_ms = c->connect_ms = c->proxy_ms = c->starttls_ms = c->handshake_ms = c->total_ms = NAN;
-	c->days_left = c->percent_left = NAN;
+	c->days_left = c->percent_left = c->warn_days = c->crit_days = NAN;
 	c->starttls_done = c->hello_retry = c->resumed = c->early_data = CHECK_UNKNOWN;
 	c->verify_ok = c->close_notify = CHECK_UNKNOWN;
 	c->client_cert_requested = c->client_cert_sent = c->client_cert_accepted = CHECK_UNKNOWN;
@@ -182,6 +182,23 @@ int check_nagios_code(int code)
 	if ((code >= 10 && code <= 29) || code == CHECK_EXPECT || code == CHECK_TRUNCATED)
 		return NAGIOS_CRITICAL;
 	return NAGIOS_UNKNOWN;
+}
+
+int check_nagios_state(const struct check *c)
+{
+	return c->critical && check_exit_code(c) == CHECK_EXPIRY ? NAGIOS_CRITICAL : check_nagios_code(check_exit_code(c));
+}
+
+int check_worse(int a, int b)
+{
+	static const int weight[] = { [NAGIOS_OK] = 0, [NAGIOS_WARNING] = 1, [NAGIOS_UNKNOWN] = 2, [NAGIOS_CRITICAL] = 3 };
+	int wa = weight[check_nagios_code(a)], wb = weight[check_nagios_code(b)];
+
+	if (wa != wb)
+		return wa > wb ? a : b;
+	if (check_rank(a) != check_rank(b))
+		return check_rank(a) < check_rank(b) ? a : b;
+	return a < b ? a : b;
 }
 
 const char *check_stage_name(enum check_stage s)

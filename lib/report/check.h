@@ -109,6 +109,10 @@ struct check {
 	size_t n_warnings;
 	/* days until the path's first certificate expires; NAN: unknown */
 	double days_left, percent_left; /* negative days: since then */
+	/* the limits that were asked for, in days; NAN: none. critical: CHECK_EXPIRY is for the
+	 * second one, which is more to Nagios than a warning */
+	double warn_days, crit_days;
+	bool critical;
 };
 
 struct check *check_new(const char *target); /* all is unknown; NULL: no memory */
@@ -129,11 +133,17 @@ int check_exit_code(const struct check *c);
 
 /* What Nagios wants of an exit code of ours (design section 4). */
 int check_nagios_code(int code);
+int check_nagios_state(const struct check *c); /* the same, where `critical` counts too */
+
+/* Of two exit codes the one that says more: what is critical before what is unknown to
+ * Nagios, then warnings; among the critical ones in the order above, then the lower. */
+int check_worse(int a, int b);
 
 struct check_style {
 	int width; /* columns; 0: as wide as it gets */
 	bool colour;
 	bool show_chain; /* every certificate in full */
+	bool brief; /* one of many: the verdict and the faults alone */
 };
 
 /* The forms are the same in any locale: UTF-8, and a decimal point. What a terminal
@@ -147,8 +157,8 @@ int check_write_text(FILE *out, const struct check *c, const struct check_style 
 /* One object on one line and a newline. */
 int check_write_json(FILE *out, const struct check *c);
 /* "TLS OK - … | days_left=…;…;… time=…s;;;0": one line with performance data; U is
- * unknown there. warn, crit: days, NAN for none. */
-int check_write_nagios(FILE *out, const struct check *c, double warn_days, double crit_days);
+ * unknown there. */
+int check_write_nagios(FILE *out, const struct check *c);
 /* Text format 0.0.4 of all checks: HELP and TYPE once, and what is known of each, by
  * its target. Several checks of one target get their address as a label; of those
  * that share it too the first counts. */

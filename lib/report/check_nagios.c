@@ -103,18 +103,18 @@ static void put_limit(FILE *out, double days)
 		fputs(check_decimal(days, days == floor(days) ? 0 : 2, number), out);
 }
 
-int check_write_nagios(FILE *out, const struct check *c, double warn_days, double crit_days)
+int check_write_nagios(FILE *out, const struct check *c)
 {
 	static const char *const words[] = { "OK", "WARNING", "CRITICAL", "UNKNOWN" };
 	char number[CHECK_DECIMAL_SIZE];
 	int r;
 
-	fprintf(out, "TLS %s - ", words[check_nagios_code(check_exit_code(c))]);
+	fprintf(out, "TLS %s - ", words[check_nagios_state(c)]);
 	r = put_summary(out, c);
 	/* U: not known, as in the guidelines for plugins */
 	fprintf(out, " | days_left=%s", isfinite(c->days_left) ? check_decimal(floor(c->days_left), 0, number) : "U");
-	put_limit(out, warn_days);
-	put_limit(out, crit_days);
+	put_limit(out, c->warn_days);
+	put_limit(out, c->crit_days);
 	if (isfinite(c->total_ms))
 		fprintf(out, " time=%ss;;;0\n", check_decimal(c->total_ms / 1000, 3, number));
 	else

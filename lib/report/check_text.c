@@ -39,6 +39,8 @@ static const char *phrase(const struct check *c, enum check_code code)
 
 	if (code == CHECK_TIME && not_yet_valid(c))
 		return "not yet valid";
+	if (code == CHECK_CLIENT_CERT && c->client_cert_sent != CHECK_YES)
+		return "a client certificate is wanted";
 	if (code == CHECK_PIN && c->dane && strcmp(c->dane, "matched") != 0)
 		return "not what DANE says";
 	for (size_t i = 0; i < sizeof(phrases) / sizeof(phrases[0]); i++) {
@@ -335,6 +337,8 @@ int check_write_text(FILE *out, const struct check *c, const struct check_style 
 	verdict(&p, c);
 	for (i = 0; i < c->n_faults; i++)
 		put_fault(&p, &c->faults[i]);
+	if (s->brief)
+		return check_page_finish(&p);
 	check_page_gap(&p);
 	for (i = 0; i < sizeof(before) / sizeof(before[0]); i++)
 		before[i](&p, c);

@@ -58,3 +58,8 @@ void chain_free(struct chain *c)
 	free(c->matched_name);
 	free(c);
 }
+
+int chain_pem(const struct chain_cert *cert, gnutls_datum_t *out)
+{
+	return gnutls_pem_base64_encode2("CERTIFICATE", &cert->der, out) < 0 ? -1 : 0;
+}

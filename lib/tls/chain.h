@@ -98,6 +98,9 @@ struct chain_request {
 struct chain *chain_inspect(const gnutls_datum_t *der, size_t n, const struct chain_request *r, struct err *e);
 void chain_free(struct chain *c); /* NULL is fine */
 
+/* As PEM; the datum is gnutls_malloc'ed. 0 or -1: no memory. */
+int chain_pem(const struct chain_cert *cert, gnutls_datum_t *out);
+
 /* "expired", "wrong-name", … for JSON; one bit. NULL: none. chain_fault_next gives
  * the bits one by one: 0 first, 0 at the end. */
 const char *chain_fault_name(unsigned fault);

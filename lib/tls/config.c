@@ -28,6 +28,7 @@ static int load_certs(struct tls_config *c, const struct tls_options *o, struct 
 	for (i = 0; i < o->certs.n; i++)
 		if (cert_load(c->cert, o->certs.v[i], i < o->keys.n ? o->keys.v[i] : NULL, e) < 0)
 			return -1;
+	c->has_cert = o->certs.n > 0;
 	if (c->role == TLS_SERVER && !o->certs.n && !o->psk_file) {
 		c->has_ephemeral = true;
 		return cert_ephemeral(c->cert, o->cert_dir, c->ephemeral_pin, e);
@@ -203,7 +204,7 @@ static int setup_client(struct tls_config *c, const struct tls_options *o, struc
 		return -1;
 	if (!o->ca && c->trust == CONFIG_TRUST_CHAIN) {
 		r = gnutls_certificate_set_x509_system_trust(c->cert);
-		if (r <= 0)
+		if (r <= 0 && !o->trust_optional)
 			return err_set(e, ERR_CONFIG,
 				"the system's certificate store is empty (install ca-certificates), and neither --ca nor --pin is given");
 	}

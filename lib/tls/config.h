@@ -33,6 +33,7 @@ struct tls_options {
 	struct names_list allow; /* --allow */
 	struct names_list pins; /* --pin */
 	bool insecure_no_verify;
+	bool trust_optional; /* client: an empty system store is no error: then nothing is trusted */
 	const char *psk_file, *psk_identity;
 	const char *servername; /* --servername; NULL: the target's name */
 	const char *verify_name; /* --verify-name; NULL: servername, then the target's */
@@ -79,6 +80,8 @@ bool config_wants_kernel(const struct tls_config *c);
  * Borrowed; other threads may use it too. */
 gnutls_x509_trust_list_t config_trust_list(const struct tls_config *c);
 bool config_has_crl(const struct tls_config *c);
+
+bool config_has_cert(const struct tls_config *c); /* of our own */
 
 /* --pin: whether any was given, and whether this key is one of them. */
 bool config_has_pins(const struct tls_config *c);

@@ -30,6 +30,11 @@ bool config_has_crl(const struct tls_config *c)
 	return c->has_crl;
 }
 
+bool config_has_cert(const struct tls_config *c)
+{
+	return c->has_cert;
+}
+
 bool config_has_pins(const struct tls_config *c)
 {
 	return c->n_pins > 0;

@@ -198,6 +198,15 @@ void names_list_groups(FILE *out)
 		fprintf(out, "%s\n", name);
 }
 
+bool names_same_group(const char *a, const char *b)
+{
+	char x[NAME_MAX_LEN], y[NAME_MAX_LEN];
+
+	spell_group(a, x);
+	spell_group(b, y);
+	return strcmp(x, y) == 0;
+}
+
 bool names_has_mlkem(void)
 {
 	return find_name(group_at, spell_group, "X25519MLKEM768") != NULL;

@@ -43,6 +43,9 @@ char *names_priority(const struct names_wanted *w, struct err *e);
  * against the list once more after its handshake. */
 bool names_suite_wanted(const struct names_list *suites, const char *suite);
 
+/* Whether both spellings mean one group. */
+bool names_same_group(const char *a, const char *b);
+
 /* Whether the groups' first place goes to a hybrid with ML-KEM here. */
 bool names_has_mlkem(void);
 

@@ -193,8 +193,8 @@ static void server_extensions(struct session *s, const gnutls_datum_t *hello)
 		gnutls_ext_raw_parse(s, on_extension, &(gnutls_datum_t){ hello->data + at, hello->size - (unsigned)at }, 0);
 }
 
-/* Both begin with the lifetime in seconds, as far as a ticket follows (RFC 8446, 4.6.1;
- * RFC 5077, 3.3: an empty one is of no use). */
+/* Seen before GnuTLS takes it apart, which leaves little of it. Both kinds begin with
+ * the lifetime in seconds (RFC 8446, 4.6.1; RFC 5077, 3.3: an empty one is of no use). */
 static void count_ticket(struct session *s, const gnutls_datum_t *msg)
 {
 	const unsigned char *b = msg->data;
@@ -213,13 +213,15 @@ static int on_message(gnutls_session_t gs, unsigned type, unsigned when, unsigne
 {
 	struct session *s = gnutls_session_get_ptr(gs);
 
-	(void)when;
+	if (when == GNUTLS_HOOK_PRE) {
+		if (incoming && type == GNUTLS_HANDSHAKE_NEW_SESSION_TICKET)
+			count_ticket(s, msg);
+		return 0;
+	}
 	if (!incoming) {
 		s->hellos += type == GNUTLS_HANDSHAKE_CLIENT_HELLO;
 		return 0;
 	}
-	if (type == GNUTLS_HANDSHAKE_NEW_SESSION_TICKET)
-		count_ticket(s, msg);
 	if (type == GNUTLS_HANDSHAKE_CLIENT_HELLO)
 		gnutls_ext_raw_parse(s, on_extension, msg, GNUTLS_EXT_RAW_FLAG_TLS_CLIENT_HELLO);
 	else if (type == GNUTLS_HANDSHAKE_ENCRYPTED_EXTENSIONS)
@@ -242,12 +244,14 @@ static void setup_resumption(struct session *s)
 	}
 }
 
-/* What does not go along is not lost: who asked for it learns that it was not sent. */
+/* What does not go along is not lost: who asked for it learns that it was not sent. A
+ * ticket that says nothing of early data allows none; GnuTLS has UINT32_MAX then. */
 static void setup_early(struct session *s)
 {
-	if (!s->offered_ticket || s->peer->early_size > gnutls_record_get_max_early_data_size(s->gs))
-		return;
-	s->early_sent = gnutls_record_send_early_data(s->gs, s->peer->early, s->peer->early_size) > 0;
+	size_t most = gnutls_record_get_max_early_data_size(s->gs);
+
+	if (s->offered_ticket && most != UINT32_MAX && s->peer->early_size <= most)
+		s->early_sent = gnutls_record_send_early_data(s->gs, s->peer->early, s->peer->early_size) >= 0;
 }
 
 static int setup_client(struct session *s, struct err *e)
@@ -298,7 +302,7 @@ static int setup(struct session *s, struct err *e)
 			c->role == TLS_SERVER ? GNUTLS_ALPN_MANDATORY | GNUTLS_ALPN_SERVER_PRECEDENCE : 0);
 	if (r < 0)
 		return tlserr_set(e, ERR_RUNTIME, r, "cannot set up TLS");
-	gnutls_handshake_set_hook_function(s->gs, GNUTLS_HANDSHAKE_ANY, GNUTLS_HOOK_POST, on_message);
+	gnutls_handshake_set_hook_function(s->gs, GNUTLS_HANDSHAKE_ANY, GNUTLS_HOOK_BOTH, on_message);
 	if (c->keylog_fd >= 0)
 		gnutls_session_set_keylog_function(s->gs, keylog_write);
 	return c->role == TLS_CLIENT ? setup_client(s, e) : setup_server(s, e);

@@ -145,7 +145,6 @@ struct session_story {
 	bool hello_retry; /* the server asked for another key share (RFC 8446, 4.1.4) */
 	unsigned tickets; /* that came and were of use */
 	int64_t ticket_lifetime_s; /* the longest one's; -1: unknown */
-	uint32_t early_max; /* bytes of early data that the next session may send; 0: none */
 	bool early_sent, early_accepted;
 	bool certificate_requested, certificate_sent; /* ours */
 	int alert; /* the fatal one that came or went; -1: none */

@@ -61,8 +61,6 @@ void session_story(const struct session *s, struct session_story *out)
 		.early_sent = s->early_sent,
 		.early_accepted = s->early_sent && (flags & GNUTLS_SFLAGS_EARLY_DATA),
 	};
-	if (s->tickets_seen)
-		out->early_max = (uint32_t)gnutls_record_get_max_early_data_size(s->gs);
 	if (s->config->role == TLS_CLIENT) {
 		out->certificate_requested = gnutls_certificate_client_get_request_status(s->gs) != 0;
 		out->certificate_sent = out->certificate_requested && gnutls_certificate_get_ours(s->gs) != NULL;

@@ -29,7 +29,7 @@ struct tls_config {
 	gnutls_datum_t ticket_key;
 	uint8_t (*pins)[CERT_PIN_SIZE];
 	size_t n_pins;
-	bool has_crl;
+	bool has_crl, has_cert;
 	struct verify_rule *rules; /* --allow */
 	size_t n_rules;
 	bool client_certs; /* server: a certificate is required */

@@ -30,6 +30,6 @@ void check_sample_text(char **place, const char *text); /* check_set that must s
 /* What a form makes of it; owned. */
 char *check_sample_json(const struct check *c);
 char *check_sample_screen(const struct check *c, int width, bool colour, bool full);
-char *check_sample_nagios(const struct check *c, double warn_days, double crit_days);
+char *check_sample_nagios(struct check *c, double warn_days, double crit_days);
 
 #endif

@@ -29,6 +29,7 @@ struct ocsp_make {
 	gnutls_x509_crt_t signer; /* who the answer names as its signer */
 	gnutls_x509_privkey_t key; /* what signs it: RSA or ECDSA */
 	gnutls_digest_algorithm_t digest; /* 0: SHA-256; SHA-1 with RSA alone */
+	bool no_signature; /* an empty one */
 	bool by_key; /* names the signer by its key's hash in place of its name */
 	gnutls_x509_crt_t certs[4]; /* sent along; NULL at the end */
 	int error; /* in place of all this: a status that is none of success */

@@ -16,10 +16,18 @@ struct tls_options pair_options(enum tls_role role)
 
 void pair_open(struct pair *p, struct tls_config *client, struct tls_config *server)
 {
-	int fd[2], i;
+	int fd[2];
+
+	cr_assert(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fd) == 0);
+	pair_open_over(p, client, server, fd);
+}
+
+void pair_open_over(struct pair *p, struct tls_config *client, struct tls_config *server, const int fd[2])
+{
+	int i;
 
 	p->pool = buf_pool_new(1 << 20);
-	cr_assert(p->pool && socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fd) == 0);
+	cr_assert(p->pool);
 	for (i = 0; i < 2; i++) {
 		sock_init(&p->sock[i], fd[i]);
 		p->done[i] = 0;

@@ -18,6 +18,9 @@ struct pair {
 struct tls_options pair_options(enum tls_role role);
 
 void pair_open(struct pair *p, struct tls_config *client, struct tls_config *server);
+/* The same over two connected sockets of the test's choice, non-blocking. */
+void pair_open_over(struct pair *p, struct tls_config *client, struct tls_config *server, const int fd[2]);
+
 void pair_close(struct pair *p);
 
 /* Until both are done or nothing moves any more. True when both are. */

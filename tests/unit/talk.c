@@ -26,7 +26,7 @@ static void send_out(struct talk *t, struct parley *p)
 	t->sent[t->sent_n] = '\0';
 }
 
-void talk_run(struct talk *t, struct parley *p, const void *says, size_t n, size_t first, size_t rest, bool end)
+void talk_through(struct talk *t, struct parley *p, const void *says, size_t n, size_t first, size_t rest, bool end)
 {
 	size_t at = 0, piece = first < n ? first : n;
 	size_t used;

@@ -16,6 +16,6 @@ struct talk {
 
 /* Feeds says[0..n) in pieces, the first of `first` bytes, the others of `rest`, until
  * the conversation ends, and frees it. With `end` the other side then hangs up. */
-void talk_run(struct talk *t, struct parley *p, const void *says, size_t n, size_t first, size_t rest, bool end);
+void talk_through(struct talk *t, struct parley *p, const void *says, size_t n, size_t first, size_t rest, bool end);
 
 #endif

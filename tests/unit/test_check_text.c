@@ -393,7 +393,7 @@ Test(check_text, full_device)
 		cr_skip_test("no /dev/full here");
 	cr_expect_eq(check_write_text(out, c, &s), -1);
 	cr_expect_eq(check_write_json(out, c), -1);
-	cr_expect_eq(check_write_nagios(out, c, 1, 1), -1);
+	cr_expect_eq(check_write_nagios(out, c), -1);
 	cr_expect_eq(check_write_prometheus(out, (const struct check *const *)&c, 1), -1);
 	fclose(out);
 	check_free(c);

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 
 #include "lib/net/limit.h"
@@ -127,7 +128,7 @@ static void carry(enum kind kind)
 	make_ends(kind, in, out);
 	in_flags = fcntl(in[0], F_GETFL);
 	out_flags = fcntl(out[1], F_GETFL);
-	s = stdio_open(in[0], out[1], &fd, &e);
+	s = stdio_open(in[0], out[1], NULL, &fd, &e);
 	cr_assert_not_null(s, "%s", e.msg);
 	cr_assert(fcntl(fd, F_GETFL) & O_NONBLOCK);
 	cr_assert_eq(fcntl(in[0], F_GETFL), in_flags, "flags that others share stay as they are");
@@ -182,7 +183,7 @@ Test(net, stdio_finish_waits_for_the_output_only)
 
 	cr_assert_eq(pipe(in), 0);
 	cr_assert_eq(pipe(out), 0);
-	s = stdio_open(in[0], out[1], &fd, &e);
+	s = stdio_open(in[0], out[1], NULL, &fd, &e);
 	cr_assert_eq(write(in[1], "unread", 6), 6);
 	cr_assert(readable(fd));
 	there.fd = out[0];
@@ -213,19 +214,144 @@ Test(net, stdio_output_that_fails)
 			cr_assert_eq(pipe(out), 0);
 			close(out[0]);
 		}
-		s = stdio_open(in[0], out[1], &fd, &e);
+		s = stdio_open(in[0], out[1], NULL, &fd, &e);
+		cr_assert_not(stdio_failed(s));
 		cr_assert_eq(send(fd, "x", 1, MSG_NOSIGNAL), 1);
 		for (int i = 0; i < 2000 && send(fd, "x", 1, MSG_NOSIGNAL) == 1; i++)
 			usleep(100);
 		errno = 0;
 		cr_assert_eq(send(fd, "x", 1, MSG_NOSIGNAL), -1);
 		cr_assert_eq(errno, EPIPE);
+		cr_assert(stdio_failed(s));
 		close(fd);
 		cr_assert_eq(stdio_finish(s, &e), -1);
 		cr_assert_eq(e.kind, ERR_IO);
 		cr_assert_not_null(strstr(e.msg, full ? "No space left" : "Broken pipe"), "%s", e.msg);
 		close(in[1]);
 	}
+}
+
+/* What the near end reads when the pieces are read from stdin one by one. */
+static size_t through_crlf(const char *const *pieces, const size_t *sizes, size_t n, char *got, size_t size)
+{
+	const struct stdio_options o = { .crlf = true };
+	int in[2], out[2], fd, left;
+	struct stdio *s;
+	struct err e;
+	size_t at = 0;
+	ssize_t r;
+
+	cr_assert(pipe(in) == 0 && pipe(out) == 0);
+	s = stdio_open(in[0], out[1], &o, &fd, &e);
+	cr_assert_not_null(s, "%s", e.msg);
+	for (size_t i = 0; i < n; i++) {
+		cr_assert_eq(write(in[1], pieces[i], sizes[i]), (ssize_t)sizes[i]);
+		do { /* until it was read, so that the next one is a read of its own */
+			sched_yield();
+			cr_assert_eq(ioctl(in[0], FIONREAD, &left), 0);
+		} while (left > 0);
+	}
+	close(in[1]);
+	while (at < size && readable(fd) && (r = read(fd, got + at, size - at)) > 0)
+		at += (size_t)r;
+	close(fd);
+	cr_assert_eq(stdio_finish(s, &e), 0, "%s", e.msg);
+	close(in[0]);
+	close(out[0]);
+	close(out[1]);
+	return at;
+}
+
+static const struct {
+	const char *in, *out;
+	size_t in_size, out_size;
+} lines[] = {
+#define LINES(from, to) { from, to, sizeof(from) - 1, sizeof(to) - 1 }
+	LINES("", ""),
+	LINES("\n", "\r\n"),
+	LINES("a\nb\n", "a\r\nb\r\n"),
+	LINES("a\r\nb", "a\r\nb"),
+	LINES("\n\n\r\n\n", "\r\n\r\n\r\n\r\n"),
+	LINES("\r", "\r"),
+	LINES("\r\r\n\r", "\r\r\n\r"),
+	LINES("\n\r", "\r\n\r"),
+	LINES("R\nK\nQ\n", "R\r\nK\r\nQ\r\n"),
+	LINES("\0\n\0\r\0\n\xff\x80\x1a\x04", "\0\r\n\0\r\0\r\n\xff\x80\x1a\x04"),
+#undef LINES
+};
+
+/* Whole, and cut in two at each place. */
+Test(net, stdio_ends_each_line_in_cr_lf)
+{
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		for (size_t cut = 0; cut <= lines[i].in_size; cut++) {
+			const char *pieces[2] = { lines[i].in, lines[i].in + cut };
+			size_t sizes[2] = { cut, lines[i].in_size - cut };
+			char got[64];
+			size_t n = through_crlf(pieces, sizes, 2, got, sizeof(got));
+
+			cr_assert_eq(n, lines[i].out_size, "%zu cut at %zu: %zu", i, cut, n);
+			cr_assert_arr_eq(got, lines[i].out, n);
+		}
+	}
+}
+
+/* More than one read takes, and twice as much to say. */
+Test(net, stdio_ends_many_lines_in_cr_lf)
+{
+	enum { LINES = 150000 };
+	char name[] = "/tmp/tlskit-net-XXXXXX", *got = malloc(2 * LINES + 1);
+	const struct stdio_options o = { .crlf = true };
+	int in = mkstemp(name), out[2], fd;
+	struct stdio *s;
+	struct err e;
+	size_t at = 0;
+	ssize_t r;
+
+	unlink(name);
+	cr_assert(got != NULL && pipe(out) == 0);
+	memset(got, '\n', LINES);
+	cr_assert_eq(write(in, got, LINES), LINES);
+	cr_assert_eq(lseek(in, 0, SEEK_SET), 0);
+	s = stdio_open(in, out[1], &o, &fd, &e);
+	cr_assert_not_null(s, "%s", e.msg);
+	while (readable(fd) && (r = read(fd, got + at, 2 * LINES + 1 - at)) > 0)
+		at += (size_t)r;
+	cr_assert_eq(at, 2 * LINES);
+	for (size_t i = 0; i < at; i++)
+		cr_assert_eq(got[i], i % 2 ? '\n' : '\r', "byte %zu", i);
+	close(fd);
+	cr_assert_eq(stdio_finish(s, &e), 0, "%s", e.msg);
+	free(got);
+	close(in);
+	close(out[0]);
+	close(out[1]);
+}
+
+/* The end of stdin is kept from the near end; what came before it is not. */
+Test(net, stdio_keeps_the_end_to_itself)
+{
+	const struct stdio_options o = { .ignore_eof = true };
+	int in[2], out[2], fd;
+	struct stdio *s;
+	struct err e;
+	char c;
+
+	cr_assert(pipe(in) == 0 && pipe(out) == 0);
+	s = stdio_open(in[0], out[1], &o, &fd, &e);
+	cr_assert_not_null(s, "%s", e.msg);
+	cr_assert_eq(write(in[1], "x", 1), 1);
+	close(in[1]);
+	cr_assert(readable(fd) && read(fd, &c, 1) == 1 && c == 'x');
+	usleep(50000);
+	cr_assert(read(fd, &c, 1) == -1 && errno == EAGAIN);
+	cr_assert_eq(write(fd, "y", 1), 1);
+	cr_assert(readable(out[0]) && read(out[0], &c, 1) == 1 && c == 'y');
+	close(fd);
+	cr_assert_eq(stdio_finish(s, &e), 0, "%s", e.msg);
+	close(in[0]);
+	close(out[0]);
+	close(out[1]);
 }
 
 /* --- limits --------------------------------------------------------------------- */

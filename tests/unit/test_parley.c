@@ -78,7 +78,7 @@ Test(parley, any_pieces_and_bites)
 		for (size_t piece = 1; piece < sizeof(says); piece++) {
 			struct talk t;
 
-			talk_run(&t, toy(&strict, bite), says, sizeof(says) - 1, piece, piece, false);
+			talk_through(&t, toy(&strict, bite), says, sizeof(says) - 1, piece, piece, false);
 			cr_expect_eq(t.status, PARLEY_DONE);
 			cr_expect_eq(t.used, sizeof(says) - 1);
 			cr_expect_str_eq(t.sent, "hello there\r\n");
@@ -105,14 +105,14 @@ Test(parley, what_follows_belongs_to_others_or_is_injected)
 {
 	struct talk t;
 
-	talk_run(&t, toy(&plain, 100), "abExyz", 6, 6, 1, true);
+	talk_through(&t, toy(&plain, 100), "abExyz", 6, 6, 1, true);
 	cr_expect_eq(t.status, PARLEY_DONE);
 	cr_expect_eq(t.used, 3);
-	talk_run(&t, toy(&strict, 100), "abExyz", 6, 6, 1, false);
+	talk_through(&t, toy(&strict, 100), "abExyz", 6, 6, 1, false);
 	cr_expect_eq(t.status, PARLEY_FAILED);
 	cr_expect_eq(t.e.kind, ERR_HANDSHAKE);
 	cr_expect_not_null(strstr(t.e.msg, "toy: step: injected data: 3 bytes in the clear"), "%s", t.e.msg);
-	talk_run(&t, toy(&strict, 100), "abExyz", 6, 3, 1, false);
+	talk_through(&t, toy(&strict, 100), "abExyz", 6, 3, 1, false);
 	cr_expect_eq(t.status, PARLEY_DONE);
 }
 
@@ -136,14 +136,14 @@ Test(parley, the_other_side_ends)
 {
 	struct talk t;
 
-	talk_run(&t, toy(&strict, 100), "", 0, 1, 1, true);
+	talk_through(&t, toy(&strict, 100), "", 0, 1, 1, true);
 	cr_expect_eq(t.status, PARLEY_FAILED);
 	cr_expect_eq(t.e.kind, ERR_IO);
 	cr_expect_str_eq(t.e.msg, "toy: step: the other side ended the connection without a word");
-	talk_run(&t, toy(&plain, 100), "abc", 3, 3, 1, true);
+	talk_through(&t, toy(&plain, 100), "abc", 3, 3, 1, true);
 	cr_expect_eq(t.status, PARLEY_FAILED);
 	cr_expect_str_eq(t.e.msg, "the other side ended the connection");
-	talk_run(&t, toy(&plain, 100), "abcE", 4, 3, 1, true);
+	talk_through(&t, toy(&plain, 100), "abcE", 4, 3, 1, true);
 	cr_expect_eq(t.status, PARLEY_DONE);
 }
 
@@ -156,7 +156,7 @@ static struct talk long_talk(const struct parley_ops *ops, size_t end_at, size_t
 	memset(says, 'x', total);
 	if (end_at < total)
 		says[end_at] = 'E';
-	talk_run(&t, toy(ops, 1000), says, total, piece, piece, false);
+	talk_through(&t, toy(ops, 1000), says, total, piece, piece, false);
 	free(says);
 	return t;
 }
@@ -184,7 +184,7 @@ Test(parley, one_that_takes_nothing_fails)
 {
 	struct talk t;
 
-	talk_run(&t, toy(&plain, 0), "abc", 3, 3, 1, false);
+	talk_through(&t, toy(&plain, 0), "abc", 3, 3, 1, false);
 	cr_expect_eq(t.status, PARLEY_FAILED);
 }
 

@@ -121,7 +121,7 @@ static void run(struct talk *t, const struct row *r, size_t n, size_t first, siz
 	struct parley *p = starttls_new(r->proto, "host.example", NULL, &e);
 
 	cr_assert_not_null(p, "%s: %s", r->proto, e.msg);
-	talk_run(t, p, r->says, n, first, rest, end);
+	talk_through(t, p, r->says, n, first, rest, end);
 }
 
 static void check_done(const struct row *r, size_t first, size_t rest)
@@ -231,7 +231,7 @@ Test(starttls, names)
 		struct talk t;
 
 		cr_assert_not_null(p, "%zu: %s", i, e.msg);
-		talk_run(&t, p, "220 hello\r\n", named[i].sent[0] == ' ' ? 0 : 11, 11, 1, false);
+		talk_through(&t, p, "220 hello\r\n", named[i].sent[0] == ' ' ? 0 : 11, 11, 1, false);
 		cr_expect_eq(t.status, PARLEY_MORE);
 		cr_expect_not_null(strstr(t.sent, named[i].sent), "%zu: %s", i, t.sent);
 	}
@@ -259,7 +259,7 @@ Test(starttls, names_that_no_protocol_could_carry)
 		long_name[255] = '\0';
 		p = starttls_new(i == 0 ? "smtp" : "xmpp-server", NULL, long_name, &e);
 		cr_assert_not_null(p, "%s", e.msg);
-		talk_run(&t, p, "220 hello\r\n", i == 0 ? 11 : 0, 11, 1, false);
+		talk_through(&t, p, "220 hello\r\n", i == 0 ? 11 : 0, 11, 1, false);
 		cr_expect_eq(t.status, PARLEY_MORE, "%s", t.e.msg);
 	}
 }

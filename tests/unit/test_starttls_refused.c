@@ -205,7 +205,7 @@ static void run(struct talk *t, const char *proto, const char *says, size_t n, s
 	struct parley *p = starttls_new(proto, "host.example", NULL, &e);
 
 	cr_assert_not_null(p, "%s: %s", proto, e.msg);
-	talk_run(t, p, says, n, first, rest, false);
+	talk_through(t, p, says, n, first, rest, false);
 }
 
 Test(starttls_refused, every_way_of_cutting)

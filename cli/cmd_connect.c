@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cmd.h"
+#include "cli/connect.h"
+#include "lib/report/check.h"
+
+/* --- options ------------------------------------------------------------------ */
+
+#define AT(field) .offset = offsetof(struct connect_options, field)
+
+static const struct opt modes[] = {
+	{ .name = "check", .type = OPT_FLAG, AT(check),
+		.help = "Look at the server, say what was found, and exit with a code that tells. Standard input is not read." },
+	{ .name = "json", .type = OPT_FLAG, AT(json), .help = "Check, and write a JSON object for each target, on a line of its own." },
+	{ .name = "nagios", .type = OPT_FLAG, AT(nagios), .help = "Check, with the line and the exit codes of a Nagios plugin." },
+	{ .name = "prometheus", .type = OPT_FLAG, AT(prometheus), .help = "Check, and write metrics in Prometheus' text format." },
+	{ .name = "print-pin", .type = OPT_FLAG, AT(print_pin), .help = "Check, and write only the pin of the server's key, for --pin." },
+	{ .name = NULL },
+};
+
+static const struct opt reaching[] = {
+	{ .name = "timeout", .type = OPT_DURATION, .arg = "TIME", AT(timeout_ms), .def = "10s",
+		.help = "For all that is done with a target, from its look-up to the end of the handshake; 0: none." },
+	{ .name = "ipv4", .letter = '4', .type = OPT_FLAG, AT(v4), .help = "Use IPv4 addresses only." },
+	{ .name = "ipv6", .letter = '6', .type = OPT_FLAG, AT(v6), .help = "Use IPv6 addresses only." },
+	{ .name = "starttls", .type = OPT_STRING, .arg = "PROTO", AT(starttls),
+		.choices = "smtp|lmtp|imap|pop3|ftp|nntp|sieve|xmpp|xmpp-server|ldap|postgres|mysql|irc",
+		.complete = OPT_COMPLETE_CHOICES,
+		.help = "Speak this protocol first and have it go over to TLS. Its usual port is taken where none is typed." },
+	{ .name = "starttls-name", .type = OPT_STRING, .arg = "NAME", AT(starttls_name), .def_text = "the target's for xmpp",
+		.help = "Name to say before TLS: the domain with xmpp, our own with smtp and lmtp." },
+	{ .name = "proxy", .type = OPT_STRING, .arg = "URL", AT(proxy),
+		.help = "Go through http://[USER:PASSWORD@]HOST:PORT, socks5://… (names are resolved here) or socks5h://… (by the proxy)." },
+	{ .name = "resolve", .type = OPT_STRING, .arg = "ADDRESS", AT(resolve),
+		.help = "Connect to this address in place of the target's; name and verification stay the target's." },
+	{ .name = "all-addresses", .type = OPT_FLAG, AT(all_addresses), .help = "Check each address of a name by itself; the worst decides." },
+	{ .name = "targets", .type = OPT_STRING, .arg = "FILE", AT(targets), .complete = OPT_COMPLETE_FILE,
+		.help = "Check the addresses of this file as well, one a line (#: a comment); - is standard input." },
+	{ .name = "jobs", .letter = 'j', .type = OPT_UINT, .arg = "N", AT(jobs), .def = "16", .min = 1, .max = 4096,
+		.help = "How many targets are looked at side by side." },
+	{ .name = NULL },
+};
+
+static const struct opt expecting[] = {
+	{ .name = "warn", .type = OPT_STRING, .arg = "LIMIT", AT(warn),
+		.help = "Fail with code 30 when the certificate expires within so many days (30, 30d), or when less of its lifetime is left (20%)." },
+	{ .name = "crit", .type = OPT_STRING, .arg = "LIMIT", AT(crit), .help = "The same; below it Nagios is told CRITICAL and not WARNING." },
+	{ .name = "expect-alpn", .type = OPT_COMMA, .arg = "LIST", AT(expect_alpn),
+		.help = "Fail with code 31 unless one of these protocols is agreed on; name them in --alpn too." },
+	{ .name = "expect-group", .type = OPT_COMMA, .arg = "LIST", AT(expect_group), .complete = OPT_COMPLETE_GROUPS,
+		.help = "Likewise the group of the key exchange." },
+	{ .name = "expect-ciphersuite", .type = OPT_COMMA, .arg = "LIST", AT(expect_suite), .complete = OPT_COMPLETE_SUITES,
+		.help = "Likewise the cipher suite." },
+	{ .name = "expect-issuer", .type = OPT_LIST, .arg = "TEXT", AT(expect_issuer),
+		.help = "Likewise the issuer of the server's certificate, whose name must have this text in it. Repeatable, any will do." },
+	{ .name = NULL },
+};
+
+static const struct opt vouching[] = {
+	{ .name = "must-staple", .type = OPT_FLAG, AT(must_staple), .help = "The server must staple an OCSP answer, whatever its certificate says." },
+	{ .name = "ocsp", .type = OPT_FLAG, AT(ocsp), .help = "Ask the responder that the certificate names whether it is revoked." },
+	{ .name = "ocsp-timeout", .type = OPT_DURATION, .arg = "TIME", AT(ocsp_timeout_ms), .def = "5s", .min = 1,
+		.help = "How long to wait for it." },
+	{ .name = "tlsa", .type = OPT_LIST, .arg = "RECORD", AT(tlsa),
+		.help = "A TLSA record, as \"3 1 1 HEX\", that the certificate must match (DANE). Repeatable, any will do." },
+	{ .name = "dane", .type = OPT_FLAG, AT(dane), .help = "Look the TLSA records up, with DNSSEC." },
+	{ .name = NULL },
+};
+
+static const struct opt sessions[] = {
+	{ .name = "resume", .type = OPT_FLAG, AT(resume),
+		.help = "Connect a second time and resume the session; it is an error (31) when the server does not." },
+	{ .name = "early-data", .type = OPT_STRING, .arg = "FILE", AT(early_data), .complete = OPT_COMPLETE_FILE,
+		.help = "Send this along with the first flight of the resumed session. It can be replayed by anybody on the way." },
+	{ .name = NULL },
+};
+
+static const struct opt showing[] = {
+	{ .name = "show-chain", .type = OPT_FLAG, AT(show_chain), .help = "Show every certificate in full." },
+	{ .name = "save-chain", .type = OPT_STRING, .arg = "FILE", AT(save_chain), .complete = OPT_COMPLETE_FILE,
+		.help = "Write the certificates here as they were sent, as PEM." },
+	{ .name = NULL },
+};
+
+static const struct opt talking[] = {
+	{ .name = "crlf", .type = OPT_FLAG, AT(crlf), .help = "Send each end of a line as CR LF." },
+	{ .name = "ignore-eof", .type = OPT_FLAG, AT(ignore_eof),
+		.help = "Tell the server nothing when standard input ends. Otherwise it gets close_notify, which some take for the end of everything." },
+	{ .name = "allow-truncation", .type = OPT_FLAG, AT(allow_truncation),
+		.help = "Take it for a clean end when the server ends without close_notify (else 32)." },
+	{ .name = "verbose", .letter = 'v', .type = OPT_FLAG, AT(verbose), .help = "Show the report of a check on standard error first." },
+	{ .name = NULL },
+};
+
+static const struct opt_group groups[] = {
+	{ "What to do (without any of these: talk)", modes, 0 },
+	{ "Reaching the server", reaching, 0 },
+	{ "Verifying the server", tlsopt_server, offsetof(struct connect_options, tls) },
+	{ "What others say of its certificate", vouching, 0 },
+	{ "What is expected", expecting, 0 },
+	{ "Certificates and keys of this side", tlsopt_identity, offsetof(struct connect_options, tls) },
+	{ "TLS", tlsopt_protocol, offsetof(struct connect_options, tls) },
+	{ "Resumption", sessions, 0 },
+	{ "The report", showing, 0 },
+	{ "Talking", talking, 0 },
+	{ NULL, NULL, 0 },
+};
+
+static const struct opt_operand operand_rows[] = {
+	{ "ADDRESS", "HOST (port 443), HOST:PORT, https://HOST[:PORT]/…, [IPV6]:PORT, PORT (loopback), unix:PATH or unix:@NAME. With --check several." },
+	{ NULL, NULL },
+};
+
+static const struct opt_example examples[] = {
+	{ "tlskit connect --check www.example.org", "Is all well with this server? The exit code says it to a script." },
+	{ "tlskit connect --json --warn 20% --targets hosts.txt", "Check many, side by side, one JSON object a line." },
+	{ "tlskit connect --check --starttls smtp mail.example.org", "A mail server, by STARTTLS on port 587." },
+	{ "printf 'GET / HTTP/1.0\\r\\n\\r\\n' | tlskit connect www.example.org", "Send a request, print the reply." },
+	{ "tlskit connect --check db.example:5433 --ca ca.pem -c app.pem -k app.key", "Does it let this client certificate in?" },
+	{ NULL, NULL },
+};
+
+static const struct opt_spec spec = {
+	.synopsis = "[OPTION…] ADDRESS…",
+	.description = "Connects to a TLS server. Standard input goes to the server and what it says to standard output, byte for byte; "
+		       "diagnostics go to standard error.\n\n"
+		       "With --check nothing is sent: the server is verified, a report is written, and the exit code says what is "
+		       "wrong: 10 no address, 11 no connection, 12 out of time, 13 the proxy, 14 STARTTLS, 15 the handshake, or no "
+		       "TLS at all, 16 our certificate was rejected, 20 not trusted, 21 wrong name, 22 expired or not yet valid, "
+		       "23 revoked, 24 OCSP answer missing or invalid, 25 weak key or signature, 26 not the pinned key, or not what "
+		       "DANE says, 30 near expiry, 31 not as expected, 32 cut off.\n\n"
+		       "A server is verified by its certificate chain and name unless --ca, --pin or --psk-file says how else.",
+	.groups = groups,
+	.operands = operand_rows,
+	.examples = examples,
+	.size = sizeof(struct connect_options),
+	.operands_min = 0,
+};
+
+/* --- running ---------------------------------------------------------------------- */
+
+void connect_complain(const char *fmt, ...)
+{
+	char text[2048];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "tlskit connect: %s\n", text);
+}
+
+bool connect_colour(int fd)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return isatty(fd) && !(no && *no) && term && strcmp(term, "dumb") != 0;
+}
+
+/* Whoever reads JSON gets an object, whatever was wrong. */
+static void usage_as_json(const struct err *e)
+{
+	struct check *c = check_new("");
+
+	if (!c)
+		return;
+	check_fault_add(c, e->kind == ERR_CONFIG ? CHECK_USAGE : CHECK_FAILED, CHECK_AT_DNS, "%s", e->msg);
+	check_write_json(stdout, c);
+	check_free(c);
+}
+
+/* What was asked for cannot be done: the exit code. */
+static int refuse(int argc, char **argv, const struct err *e)
+{
+	bool json = false, nagios = false;
+
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		json |= strcmp(argv[i], "--json") == 0;
+		nagios |= strcmp(argv[i], "--nagios") == 0;
+	}
+	connect_complain("%s", e->msg);
+	if (json)
+		usage_as_json(e);
+	if (nagios)
+		printf("TLS UNKNOWN - %s\n", e->msg);
+	return nagios ? check_nagios_code(CHECK_USAGE) : err_exit_code(e);
+}
+
+static int run_mode(const struct connect_plan *p)
+{
+	return p->goal.keep ? connect_talk(p) : connect_check(p);
+}
+
+static int run(const struct cmd *cmd, int argc, char **argv)
+{
+	struct connect_options o;
+	struct connect_plan p = { 0 };
+	struct opt_list operands = { NULL, 0 };
+	struct err e = { 0 };
+	int code;
+
+	if (opt_parse(cmd->spec, argc, argv, &o, &operands, &e) < 0)
+		return refuse(argc, argv, &e);
+	if (connect_plan_make(&p, &o, &operands, &e) == 0)
+		code = run_mode(&p);
+	else
+		code = refuse(argc, argv, &e);
+	connect_plan_free(&p);
+	opt_free(cmd->spec, &o, &operands);
+	return code;
+}
+
+const struct cmd cmd_connect = {
+	.name = "connect",
+	.summary = "Talk to a TLS server, or check it",
+	.spec = &spec,
+	.run = run,
+};

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+
+/* `tlskit connect --check`: targets in, reports out. */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/connect.h"
+#include "cli/help.h"
+#include "lib/base/clock.h"
+#include "lib/probe/batch.h"
+
+#define PROGRESS_NS (100 * NS_PER_MS)
+
+struct run {
+	const struct connect_plan *p;
+	size_t at; /* the next operand */
+	FILE *file; /* of --targets; NULL: none, or read */
+	char *line;
+	size_t line_size;
+	struct check **kept; /* for Prometheus, which wants them together */
+	size_t n_kept;
+	bool many;
+	bool progress, progress_shown;
+	uint64_t progress_ns;
+	size_t done, failed;
+	int code, nagios; /* the worst so far */
+	bool write_failed;
+};
+
+/* --- out --------------------------------------------------------------------------------- */
+
+static void clear_progress(struct run *r)
+{
+	if (r->progress_shown)
+		fputs("\r\033[K", stderr);
+	r->progress_shown = false;
+}
+
+static void show_progress(struct run *r)
+{
+	uint64_t now = clock_mono_ns();
+
+	if (!r->progress || now - r->progress_ns < PROGRESS_NS)
+		return;
+	r->progress_ns = now;
+	r->progress_shown = true;
+	fprintf(stderr, "\r\033[K%zu checked, %zu of them with faults", r->done, r->failed);
+	fflush(stderr);
+}
+
+int connect_save_chain(const struct chain *chain, const char *path)
+{
+	FILE *out = fopen(path, "w");
+	gnutls_datum_t pem;
+	int wrong = 0;
+
+	if (!out) {
+		connect_complain("--save-chain %s: %s", path, strerror(errno));
+		return -1;
+	}
+	for (size_t i = 0; chain && i < chain->n_sent; i++) {
+		if (chain_pem(&chain->certs[i], &pem) < 0)
+			continue;
+		wrong |= fwrite(pem.data, 1, pem.size, out) != pem.size;
+		cert_wipe_datum(&pem);
+	}
+	wrong |= fclose(out) != 0;
+	if (wrong)
+		connect_complain("--save-chain %s: cannot write", path);
+	return wrong ? -1 : 0;
+}
+
+static int print_pin(const struct check *c)
+{
+	char pin[CERT_PIN_TEXT];
+
+	for (size_t i = 0; i < c->n_faults; i++)
+		connect_complain("%s", c->faults[i].message ? c->faults[i].message : "failed");
+	if (!c->chain || !c->chain->certs[0].crt)
+		return 0;
+	return printf("%s\n", cert_pin_format(c->chain->certs[0].pin, pin)) < 0 || fflush(stdout) ? -1 : 0;
+}
+
+static int write_check(struct run *r, const struct check *c)
+{
+	const struct connect_options *o = r->p->o;
+	struct check_style style = { .width = (int)help_width(STDOUT_FILENO), .colour = connect_colour(STDOUT_FILENO),
+		.show_chain = o->show_chain, .brief = r->many && !o->show_chain };
+
+	if (o->json)
+		return check_write_json(stdout, c);
+	if (o->nagios)
+		return check_write_nagios(stdout, c);
+	if (o->print_pin)
+		return print_pin(c);
+	return check_write_text(stdout, c, &style);
+}
+
+static void keep(struct run *r, struct check *c)
+{
+	struct check **all = realloc(r->kept, (r->n_kept + 1) * sizeof(*all));
+
+	if (!all) {
+		check_free(c);
+		r->write_failed = true;
+		return;
+	}
+	r->kept = all;
+	r->kept[r->n_kept++] = c;
+}
+
+static void note_code(struct run *r, const struct check *c)
+{
+	int code = check_exit_code(c), state = check_nagios_state(c);
+	static const int weight[] = { 0, 1, 3, 2 }; /* of Nagios's states: unknown is less than critical */
+
+	r->code = r->done ? check_worse(r->code, code) : code;
+	if (weight[state] > weight[r->nagios])
+		r->nagios = state;
+	r->done++;
+	r->failed += code != CHECK_OK;
+}
+
+static void on_check(void *arg, struct check *c)
+{
+	struct run *r = arg;
+
+	note_code(r, c);
+	if (r->p->o->save_chain && c->chain && connect_save_chain(c->chain, r->p->o->save_chain) < 0)
+		r->write_failed = true;
+	if (r->p->o->prometheus) {
+		keep(r, c);
+	} else {
+		clear_progress(r);
+		if (write_check(r, c) < 0)
+			r->write_failed = true;
+		check_free(c);
+	}
+	show_progress(r);
+}
+
+/* --- in ------------------------------------------------------------------------------------ */
+
+static void bad_line(struct run *r, const char *text, const struct err *e)
+{
+	struct check *c = check_new(text);
+
+	if (!c)
+		return;
+	check_fault_add(c, CHECK_USAGE, CHECK_AT_DNS, "%s", e->msg);
+	on_check(r, c);
+}
+
+/* The line without comment and blanks around it; NULL: nothing is left. */
+static char *trim(char *line)
+{
+	char *end;
+
+	if (*line == '#')
+		return NULL;
+	line += strspn(line, " \t");
+	for (char *p = line + 1; *line && *p; p++) {
+		if (*p != '#' || !strchr(" \t", p[-1]))
+			continue;
+		*p = '\0';
+		break;
+	}
+	end = line + strlen(line);
+	while (end > line && strchr(" \t\r\n", end[-1]))
+		*--end = '\0';
+	return *line ? line : NULL;
+}
+
+static int next_line(struct run *r, struct batch_target *out)
+{
+	struct err e = { 0 };
+	char *text;
+
+	while (r->file && getline(&r->line, &r->line_size, r->file) >= 0) {
+		text = trim(r->line);
+		if (!text)
+			continue;
+		out->text = text;
+		if (connect_parse(r->p->o, text, &out->addr, &e) == 0)
+			return 1;
+		bad_line(r, text, &e);
+	}
+	if (r->file && ferror(r->file)) {
+		connect_complain("--targets %s: %s", r->p->o->targets, strerror(errno));
+		r->write_failed = true;
+	}
+	return 0;
+}
+
+static int next_target(void *arg, struct batch_target *out)
+{
+	struct run *r = arg;
+
+	if (r->at == r->p->n)
+		return next_line(r, out);
+	out->text = r->p->texts[r->at];
+	out->addr = r->p->addrs[r->at++];
+	return 1;
+}
+
+static int open_targets(struct run *r)
+{
+	const char *path = r->p->o->targets;
+
+	if (!path)
+		return 0;
+	r->file = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
+	if (r->file)
+		return 0;
+	connect_complain("--targets %s: %s", path, strerror(errno));
+	return -1;
+}
+
+/* --- the run ---------------------------------------------------------------------------------- */
+
+static int end_code(struct run *r, bool interrupted)
+{
+	clear_progress(r);
+	if (r->p->o->prometheus && check_write_prometheus(stdout, (const struct check *const *)r->kept, r->n_kept) < 0)
+		r->write_failed = true;
+	if (interrupted)
+		connect_complain("interrupted: %zu targets were checked", r->done);
+	if (r->done == 0 && !interrupted)
+		connect_complain("--targets %s: no target in there", r->p->o->targets);
+	if (r->write_failed || interrupted || r->done == 0) {
+		r->nagios = check_nagios_code(CHECK_FAILED);
+		r->code = r->done == 0 && !interrupted ? CHECK_USAGE : CHECK_FAILED;
+	}
+	return r->p->o->nagios ? r->nagios : r->code;
+}
+
+int connect_check(const struct connect_plan *p)
+{
+	struct run r = { .p = p, .many = p->n > 1 || p->o->targets || p->o->all_addresses };
+	struct batch_options o = { .goal = &p->goal, .jobs = (unsigned)p->o->jobs, .all_addresses = p->o->all_addresses,
+		.next = next_target, .done = on_check, .arg = &r };
+	struct err e = { 0 };
+	bool interrupted = false;
+	int code;
+
+	if (open_targets(&r) < 0)
+		return CHECK_USAGE;
+	r.progress = r.many && isatty(STDERR_FILENO);
+	if (batch_run(&o, &interrupted, &e) < 0) {
+		connect_complain("%s", e.msg);
+		code = CHECK_FAILED;
+	} else {
+		code = end_code(&r, interrupted);
+	}
+	if (r.file && r.file != stdin)
+		fclose(r.file);
+	for (size_t i = 0; i < r.n_kept; i++)
+		check_free(r.kept[i]);
+	free(r.kept);
+	free(r.line);
+	return code;
+}
