@@ -125,7 +125,8 @@ Test(addr, what_is_an_address)
 	}
 }
 
-/* What is printed can be typed: it gives the same address, but for "tls:". */
+/* What is printed can be typed: it gives the same address, but for "tls:" and for a port
+ * that was not typed before. */
 Test(addr, printed_as_typed)
 {
 	char text[ADDR_TEXT_SIZE], again[ADDR_TEXT_SIZE];
@@ -142,6 +143,7 @@ Test(addr, printed_as_typed)
 			cr_assert_eq(addr_parse(&b, text, uses[u], &e), 0, "%s: %s", text, e.msg);
 			cr_assert_str_eq(addr_format(&b, again), text);
 			b.tls = a.tls;
+			b.port_implied = a.port_implied;
 			cr_assert_eq(memcmp(&a, &b, sizeof(a)), 0, "%s", text);
 		}
 	}
