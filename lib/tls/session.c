@@ -235,6 +235,7 @@ static int on_message(gnutls_session_t gs, unsigned type, unsigned when, unsigne
 	}
 	if (!incoming) {
 		s->hellos += type == GNUTLS_HANDSHAKE_CLIENT_HELLO;
+		s->certificate_out |= type == GNUTLS_HANDSHAKE_CERTIFICATE_PKT;
 		return 0;
 	}
 	if (type == GNUTLS_HANDSHAKE_CLIENT_HELLO)
@@ -378,6 +379,9 @@ void session_free(struct session *s)
 
 static int handshake_failed(struct session *s, int code, struct err *e)
 {
+	/* what GnuTLS makes of an alert in the place of a client's certificate (TLS 1.2) */
+	if (code == GNUTLS_E_NO_CERTIFICATE_FOUND && gnutls_alert_get(s->gs) != GNUTLS_A_CLOSE_NOTIFY)
+		code = GNUTLS_E_FATAL_ALERT_RECEIVED;
 	s->failed = true;
 	session_explain(s, code, e);
 	s->refused_by_alert = code == GNUTLS_E_FATAL_ALERT_RECEIVED || code == GNUTLS_E_SESSION_EOF;

@@ -75,6 +75,7 @@ struct session {
 	bool refused_by_alert; /* the peer's fatal alert ended it */
 	int alert_sent; /* ours that did, 0: none */
 	unsigned hellos; /* ClientHellos that went: a second one answers a HelloRetryRequest */
+	bool certificate_out; /* our Certificate message went, be it an empty one */
 	unsigned tickets_seen;
 	int64_t ticket_lifetime_s; /* -1: none came */
 	bool handshaken, tickets_sent, eof, failed, closed;
