@@ -122,7 +122,7 @@ class CheckPki:
         key = key or pki.ec_key()
         by = issuer and (issuer.x509.subject, issuer.priv)
         cert = pki.issue(pki.subject(cn or name), key, by, ca=True, end=end, **kw)
-        return Shown(self.path, name, cert, key, issuer)
+        return Shown(self.path, name.replace(" ", "-"), cert, key, issuer)
 
     def authorities(self):
         self.root, self.other = self.authority("root"), self.authority("other root")
