@@ -17,6 +17,7 @@
 struct line {
 	struct loop *loop;
 	const struct line_options *o;
+	const char *host; /* who the server is, however it is reached */
 	struct addr target; /* what the server is, or stands for */
 	struct addr hop; /* what is connected to: the server or the proxy */
 	struct resolve_request *look_up;
@@ -118,6 +119,13 @@ static enum parley_status hear(struct line *l, const uint8_t *data, size_t n, si
 	return s;
 }
 
+/* The connection did, not what was said. */
+static void fail_step(struct line *l, struct err *e)
+{
+	err_prefix(e, "%s", parley_step(l->parley) ? parley_step(l->parley) : "the proxy");
+	fail(l, e);
+}
+
 /* Behind a proxy's answer a rest is the next conversation's, and the proxy is told
  * nothing more; behind a go-ahead for TLS it is a failure. So none waits while
  * something is still to be sent. */
@@ -132,8 +140,7 @@ static void converse(struct line *l)
 	for (;;) {
 		r = send_out(l, &e);
 		if (r == SOCK_FAILED) {
-			err_prefix(&e, "%s", parley_step(l->parley) ? parley_step(l->parley) : "the proxy");
-			fail(l, &e);
+			fail_step(l, &e);
 			return;
 		}
 		if (l->parley->status == PARLEY_DONE) {
@@ -144,12 +151,14 @@ static void converse(struct line *l)
 		n = sock_read(&l->sock, said, sizeof(said));
 		if (n == SOCK_BLOCKED)
 			return;
-		if (n <= 0) {
-			if (n == 0)
-				parley_end(l->parley, &e);
-			else
-				err_sys(&e, ERR_IO, l->sock.error, "the connection broke");
+		if (n == 0) {
+			parley_end(l->parley, &e);
 			fail(l, &e);
+			return;
+		}
+		if (n < 0) {
+			err_sys(&e, ERR_IO, l->sock.error, "the connection broke");
+			fail_step(l, &e);
 			return;
 		}
 		switch (hear(l, said, (size_t)n, &used)) {
@@ -206,7 +215,7 @@ static void next_conversation(struct line *l, const uint8_t *said, size_t n)
 		l->stage = CHECK_AT_PROXY;
 		l->proxied = true;
 	} else if (l->o->starttls && l->stage < CHECK_AT_STARTTLS) {
-		p = starttls_new(l->o->starttls, l->o->host ? l->o->host : l->target.host, l->o->starttls_name, &e);
+		p = starttls_new(l->o->starttls, l->host, l->o->starttls_name, &e);
 		l->stage = CHECK_AT_STARTTLS;
 	} else if (n == 0) {
 		done(l);
@@ -335,6 +344,7 @@ static int choose(struct line *l, const struct addr *target, struct err *e)
 {
 	const struct line_options *o = l->o;
 
+	l->host = o->host ? o->host : target->host;
 	l->target = o->resolve ? *o->resolve : *target;
 	if (o->resolve && o->resolve->kind == ADDR_TCP && o->resolve->port_implied)
 		l->target.port = target->port;

@@ -40,7 +40,8 @@ void probe_hang_up(struct probe *p)
 	line_free(p->line);
 	p->line = NULL;
 	p->lingering = false;
-	loop_timer_cancel(p->linger);
+	if (p->linger)
+		loop_timer_cancel(p->linger);
 }
 
 /* --- the end -------------------------------------------------------------------------------- */
@@ -65,6 +66,8 @@ static void finish(struct probe *p)
 {
 	struct check *c = p->check;
 
+	if (c->n_faults)
+		probe_hang_up(p); /* even one that was found last */
 	p->check = NULL;
 	c->total_ms = (double)(clock_mono_ns() - p->started) / 1e6;
 	p->fn(p->arg, p, c);
@@ -286,6 +289,8 @@ static const char *waited_for(const struct probe *p, enum check_stage *stage, co
 		*stage = p->over ? CHECK_AT_VERIFY : CHECK_AT_DNS;
 		return p->ocsp ? "no answer from the OCSP responder" : "no answer from the DNS about TLSA records";
 	}
+	if (p->lingering)
+		return "no ticket came to resume with";
 	if (p->conn)
 		return p->second ? "the handshake that resumes was not over" : "the TLS handshake was not over";
 	line_story(p->line, &s);
@@ -319,9 +324,15 @@ static void give_up(struct probe *p)
 	probe_conclude(p);
 }
 
+/* To linger was our own wish, but for tickets: who is silent then has done his part. */
 static void on_deadline(void *arg)
 {
-	give_up(arg);
+	struct probe *p = arg;
+
+	if (p->lingering && (!p->goal->resume || p->second))
+		probe_on_linger(p);
+	else
+		give_up(p);
 }
 
 static void on_task(void *arg)

@@ -18,10 +18,12 @@
  * warning. */
 static void note(struct probe *p, bool counts, enum check_code code, const char *who, const char *text)
 {
-	if (counts && !p->goal->no_verify)
-		check_fault_add(p->check, code, CHECK_AT_VERIFY, "%s%s", who, text);
-	else
+	if (!counts || p->goal->no_verify) {
 		check_warn(p->check, "%s%s", who, text);
+		return;
+	}
+	check_fault_add(p->check, code, CHECK_AT_VERIFY, "%s%s", who, text);
+	p->check->verify_ok = CHECK_NO; /* the responder's answer comes behind the judge's */
 }
 
 static const struct {

@@ -19,6 +19,16 @@ static enum check_answer answer(bool yes)
 	return yes ? CHECK_YES : CHECK_NO;
 }
 
+/* Whoever gave a certificate thinks that it counts. */
+static void warn_of_unsent(struct probe *p, const struct session_story *s)
+{
+	if (!config_has_cert(p->goal->tls) || s->certificate_sent)
+		return;
+	check_warn(p->check, "our certificate (--cert) was not sent: %s", s->certificate_requested
+		? "it is not of a CA, or not of a kind, that the server asks for"
+		: "the server did not ask for one");
+}
+
 void probe_note_session(struct probe *p)
 {
 	struct check *c = p->check;
@@ -42,6 +52,7 @@ void probe_note_session(struct probe *p)
 		if (s.certificate_sent)
 			c->client_cert_accepted = CHECK_YES; /* its Finished says so */
 	}
+	warn_of_unsent(p, &s);
 	if (i.by_psk) {
 		probe_set(p, &c->by, "psk");
 		c->verified = true;
@@ -89,7 +100,7 @@ bool probe_is_refusal(const struct session_story *s)
 	case GNUTLS_A_ACCESS_DENIED:
 		return true;
 	case GNUTLS_A_HANDSHAKE_FAILURE: /* before TLS 1.3 there was no other one for "I want one" (RFC 5246, 7.4.6) */
-	case GNUTLS_A_DECODE_ERROR: /* and this is what GnuTLS 3.7 says then */
+	case GNUTLS_A_DECODE_ERROR: /* a GnuTLS server's in its place */
 		return !s->certificate_sent;
 	default:
 		return false;
@@ -214,18 +225,21 @@ static void expect_validity(struct probe *p)
 	struct check *c = p->check;
 	const struct probe_limit *l = is_below(&g->crit, c) ? &g->crit : is_below(&g->warn, c) ? &g->warn : NULL;
 	const char *option = l == &g->crit ? "--crit" : "--warn";
+	int days;
 
 	c->warn_days = days_of(&g->warn, c);
 	c->crit_days = days_of(&g->crit, c);
 	if (!l || c->days_left < 0)
 		return; /* expired is another fault */
 	c->critical = l == &g->crit;
+	days = (int)c->days_left;
 	if (l->percent)
-		check_fault_add(c, CHECK_EXPIRY, CHECK_AT_EXPECT, "the certificate expires in %d days, with %d %% of its lifetime left (%s %g%%)",
-			(int)c->days_left, (int)c->percent_left, option, l->value);
+		check_fault_add(c, CHECK_EXPIRY, CHECK_AT_EXPECT,
+			"the certificate expires in %d day%s, with %d %% of its lifetime left (%s %g%%)", days, days == 1 ? "" : "s",
+			(int)c->percent_left, option, l->value);
 	else
-		check_fault_add(c, CHECK_EXPIRY, CHECK_AT_EXPECT, "the certificate expires in %d days (%s %g)", (int)c->days_left,
-			option, l->value);
+		check_fault_add(c, CHECK_EXPIRY, CHECK_AT_EXPECT, "the certificate expires in %d day%s (%s %g)", days,
+			days == 1 ? "" : "s", option, l->value);
 }
 
 void probe_judge_rest(struct probe *p)
