@@ -60,11 +60,12 @@ def test_bad_limit(at, option, limit):
 # --- Nagios ---------------------------------------------------------------------------
 
 LINE = re.compile(r"TLS (OK|WARNING|CRITICAL|UNKNOWN) - ([^|\n]+) \| "
-                  r"days_left=(-?\d+|U);([\d.]*);([\d.]*) time=([\d.]+s|U);;;0\n")
+                  r"days_left=(-?\d+|U);(?:([\d.]+):)?;(?:([\d.]+):)? time=([\d.]+s|U);;;0\n")
 
 
 def nagios(*args, **kw):
-    """(exit code, word, text, days, warn, crit); one line, whatever happens."""
+    """(exit code, word, text, days, warn, crit); one line, whatever happens. Limits are
+    ranges: "5:" is all from 5 on."""
     r = Run("--nagios", *args, **kw)
     m = LINE.fullmatch(r.out.decode())
     assert m, r
@@ -73,14 +74,14 @@ def nagios(*args, **kw):
 
 
 @pytest.mark.parametrize("server,args,word,text,days,warn,crit", [
-    ("good", [], "OK", "valid for 29 days", "29", "", ""),
+    ("good", [], "OK", "valid for 29 days", "29", None, None),
     ("sixday", ["--warn", "3", "--crit", "1"], "OK", "valid for 4 days", "4", "3", "1"),
     ("sixday", ["--warn", "5", "--crit", "1"], "WARNING", "expires in 4 days", "4", "5", "1"),
     ("sixday", ["--warn", "30", "--crit", "5"], "CRITICAL", "expires in 4 days", "4", "30", "5"),
-    ("sixday", ["--warn", "90%"], "WARNING", "expires in 4 days", "4", "5.40", ""),
+    ("sixday", ["--warn", "90%"], "WARNING", "expires in 4 days", "4", "5.40", None),
     ("sixday", ["--warn", "95%", "--crit", "90%"], "CRITICAL", "expires in 4 days", "4", "5.70", "5.40"),
-    ("expired", ["--warn", "5"], "CRITICAL", "expired", "-2", "5", ""),
-    ("wronghost", [], "CRITICAL", "is not for localhost", "29", "", ""),
+    ("expired", ["--warn", "5"], "CRITICAL", "expired", "-2", "5", None),
+    ("wronghost", [], "CRITICAL", "is not for localhost", "29", None, None),
 ])
 def test_nagios(world, at, server, args, word, text, days, warn, crit):
     _, *got = nagios("--ca", world.ca, *args, at(server))
