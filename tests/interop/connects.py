@@ -64,7 +64,7 @@ class Run:
             start = time.monotonic()
             proc = subprocess.Popen(
                 self.command, stdin=subprocess.PIPE, stdout=out, stderr=err, bufsize=0, start_new_session=True,
-                env=dict(os.environ, LC_ALL="C", **(env or {})), **popen)
+                env={**os.environ, "LC_ALL": "C", **(env or {})}, **popen)
             writer = ends.Task(sent_in, proc, stdin)
             usage = wait4(proc, limit)
             self.spent_s, self.cpu_s = time.monotonic() - start, usage.ru_utime + usage.ru_stime
