@@ -193,7 +193,17 @@ static void usage_as_json(const struct err *e)
 	check_free(c);
 }
 
-/* What was asked for cannot be done: the exit code. */
+int connect_refuse(bool json, bool nagios, const struct err *e)
+{
+	connect_complain("%s", e->msg);
+	if (json)
+		usage_as_json(e);
+	else if (nagios)
+		printf("TLS UNKNOWN - %s\n", e->msg);
+	return nagios && !json ? check_nagios_code(CHECK_USAGE) : err_exit_code(e);
+}
+
+/* Before the options are known. */
 static int refuse(int argc, char **argv, const struct err *e)
 {
 	bool json = false, nagios = false;
@@ -202,12 +212,7 @@ static int refuse(int argc, char **argv, const struct err *e)
 		json |= strcmp(argv[i], "--json") == 0;
 		nagios |= strcmp(argv[i], "--nagios") == 0;
 	}
-	connect_complain("%s", e->msg);
-	if (json)
-		usage_as_json(e);
-	else if (nagios)
-		printf("TLS UNKNOWN - %s\n", e->msg);
-	return nagios && !json ? check_nagios_code(CHECK_USAGE) : err_exit_code(e);
+	return connect_refuse(json, nagios, e);
 }
 
 static int run_mode(const struct connect_plan *p)

@@ -215,8 +215,10 @@ static int next_line(struct run *r, struct batch_target *out)
 		bad_line(r, text, &e);
 	}
 	if (r->file && ferror(r->file)) {
-		connect_complain("--targets %s: %s", r->p->o->targets, strerror(errno));
-		r->write_failed = true;
+		err_set(&e, ERR_CONFIG, "--targets %s: %s", r->p->o->targets, strerror(errno));
+		connect_complain("%s", e.msg);
+		bad_line(r, r->p->o->targets, &e);
+		clearerr(r->file); /* told once */
 	}
 	return 0;
 }
@@ -232,35 +234,37 @@ static int next_target(void *arg, struct batch_target *out)
 	return 1;
 }
 
-static int open_targets(struct run *r)
+static int open_targets(struct run *r, struct err *e)
 {
 	const char *path = r->p->o->targets;
 
 	if (!path)
 		return 0;
 	r->file = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
-	if (r->file)
-		return 0;
-	connect_complain("--targets %s: %s", path, strerror(errno));
-	return -1;
+	return r->file ? 0 : err_set(e, ERR_CONFIG, "--targets %s: %s", path, strerror(errno));
 }
 
 /* --- the run ---------------------------------------------------------------------------------- */
 
 static int end_code(struct run *r, bool interrupted)
 {
+	const struct connect_options *o = r->p->o;
+	struct err e = { 0 };
+
 	clear_progress(r);
+	if (r->done == 0 && !interrupted && !r->write_failed) {
+		err_set(&e, ERR_CONFIG, "--targets %s: no target in there", o->targets);
+		return connect_refuse(o->json, o->nagios, &e);
+	}
 	if (write_kept(r) < 0)
 		r->write_failed = true;
 	if (interrupted)
 		connect_complain("interrupted: %zu targets were checked", r->done);
-	if (r->done == 0 && !interrupted)
-		connect_complain("--targets %s: no target in there", r->p->o->targets);
-	if (r->write_failed || interrupted || r->done == 0) {
+	if (r->write_failed || interrupted) {
 		r->nagios = check_nagios_code(CHECK_FAILED);
-		r->code = r->done == 0 && !interrupted ? CHECK_USAGE : CHECK_FAILED;
+		r->code = CHECK_FAILED;
 	}
-	return r->p->o->nagios ? r->nagios : r->code;
+	return o->nagios ? r->nagios : r->code;
 }
 
 int connect_check(const struct connect_plan *p)
@@ -272,8 +276,8 @@ int connect_check(const struct connect_plan *p)
 	bool interrupted = false;
 	int code;
 
-	if (open_targets(&r) < 0)
-		return CHECK_USAGE;
+	if (open_targets(&r, &e) < 0)
+		return connect_refuse(p->o->json, p->o->nagios, &e);
 	r.progress = r.many && isatty(STDERR_FILENO);
 	if (batch_run(&o, &interrupted, &e) < 0) {
 		connect_complain("%s", e.msg);
