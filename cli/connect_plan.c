@@ -10,6 +10,7 @@
 #include "cli/connect.h"
 #include "lib/base/units.h"
 #include "lib/net/starttls.h"
+#include "lib/tls/names.h"
 
 #define DAY_MS 86400000.0
 
@@ -119,6 +120,19 @@ static struct probe_names names(const struct opt_list *l)
 	return (struct probe_names){ .v = (const char *const *)l->v, .n = l->n };
 }
 
+/* What nobody knows will never be agreed on. */
+static int check_expected(const char *option, struct names_wanted w, struct err *e)
+{
+	char *priority;
+
+	w.min_version = 12;
+	w.max_version = 13;
+	w.certificates = w.psk = true;
+	priority = names_priority(&w, e);
+	free(priority);
+	return priority ? 0 : err_prefix(e, "%s", option);
+}
+
 static int parse_expecting(struct connect_plan *p, struct err *e)
 {
 	const struct connect_options *o = p->o;
@@ -127,6 +141,10 @@ static int parse_expecting(struct connect_plan *p, struct err *e)
 	p->goal.expect_group = names(&o->expect_group);
 	p->goal.expect_suite = names(&o->expect_suite);
 	p->goal.expect_issuer = names(&o->expect_issuer);
+	if (check_expected("--expect-group", (struct names_wanted){ .groups = { o->expect_group.v, o->expect_group.n } }, e) < 0)
+		return -1;
+	if (check_expected("--expect-ciphersuite", (struct names_wanted){ .suites = { o->expect_suite.v, o->expect_suite.n } }, e) < 0)
+		return -1;
 	if (parse_limit("--warn", o->warn, &p->goal.warn, e) < 0 || parse_limit("--crit", o->crit, &p->goal.crit, e) < 0)
 		return -1;
 	return 0;

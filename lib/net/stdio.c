@@ -28,6 +28,7 @@ struct stdio {
 	pthread_t writer;
 	atomic_bool abandoned; /* stdio_open failed: leave `out` as it is */
 	atomic_int error; /* errno of the write that failed, 0: none */
+	atomic_int read_error; /* and of the read */
 	char to_pair[CHUNK];
 	char from_pair[CHUNK];
 };
@@ -119,6 +120,8 @@ static void *read_in(void *arg)
 	do {
 		n = read_lines(s);
 	} while (n > 0 && write_all(s->far, s->to_pair, (size_t)n) == 0);
+	if (n < 0 && errno != EBADF) /* a closed one has nothing to say */
+		atomic_store(&s->read_error, errno);
 	if (!s->options.ignore_eof)
 		shutdown(s->far, SHUT_WR);
 	release(s);
@@ -217,17 +220,18 @@ struct stdio *stdio_open(int in, int out, const struct stdio_options *o, int *fd
 
 bool stdio_failed(const struct stdio *s)
 {
-	return atomic_load(&s->error) != 0;
+	return atomic_load(&s->error) != 0 || atomic_load(&s->read_error) != 0;
 }
 
 int stdio_finish(struct stdio *s, struct err *e)
 {
-	int eno;
+	int eno, read_eno;
 
 	pthread_join(s->writer, NULL);
 	eno = atomic_load(&s->error);
+	read_eno = atomic_load(&s->read_error);
 	release(s);
 	if (eno != 0)
 		return err_sys(e, ERR_IO, eno, "cannot write to standard output");
-	return 0;
+	return read_eno ? err_sys(e, ERR_IO, read_eno, "cannot read from standard input") : 0;
 }

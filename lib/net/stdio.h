@@ -26,12 +26,12 @@ struct stdio_options {
  * caller. NULL with e on failure. */
 struct stdio *stdio_open(int in, int out, const struct stdio_options *o, int *fd, struct err *e);
 
-/* Whether `out` could not be written to. True before the near end finds out, to
- * whom the same looks like the end of stdin too. */
+/* Whether `out` could not be written to, or `in` not be read. True before the near end
+ * finds out, to whom the same looks like the end of stdin. */
 bool stdio_failed(const struct stdio *s);
 
 /* After the caller closed its end: waits until all is written to `out`.
- * 0, or -1 (ERR_IO) when writing failed. Does not wait for `in`, whose thread
+ * 0, or -1 (ERR_IO) when writing or reading failed. Does not wait for `in`, whose thread
  * may stay in read(2) until the process ends. */
 int stdio_finish(struct stdio *s, struct err *e);
 

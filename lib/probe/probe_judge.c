@@ -183,7 +183,7 @@ void probe_ask_dane(struct probe *p)
 		check_warn(p->check, "--dane: a unix socket has no TLSA records");
 		return;
 	}
-	p->dane = dane_ask_start(p->loop, p->check->host, p->check->port, p->goal->timeout_ms ? p->goal->timeout_ms : 60000,
+	p->dane = dane_ask_start(p->loop, p->check->host, p->check->port, p->goal->timeout_ms,
 		dane_answered, p, &e);
 	if (p->dane)
 		return;
@@ -226,6 +226,14 @@ static void judge_staple(struct probe *p, struct session *s)
 			c->staple.text);
 }
 
+/* Its answer comes after all else was judged. */
+static void note_responder(struct probe *p, enum check_code code, const char *text)
+{
+	note(p, true, code, "the OCSP responder: ", text);
+	if (p->check->verified)
+		p->check->verify_ok = CHECK_NO;
+}
+
 static void responder_answered(void *arg, const struct ocsp_result *r)
 {
 	struct probe *p = arg;
@@ -233,7 +241,7 @@ static void responder_answered(void *arg, const struct ocsp_result *r)
 	p->ocsp = NULL;
 	p->check->ocsp = *r;
 	if (r->status != OCSP_GOOD)
-		note(p, true, r->status == OCSP_REVOKED ? CHECK_REVOKED : CHECK_STAPLE, "the OCSP responder: ", r->text);
+		note_responder(p, r->status == OCSP_REVOKED ? CHECK_REVOKED : CHECK_STAPLE, r->text);
 	probe_go_on(p);
 }
 
@@ -260,7 +268,7 @@ static void ask_responder(struct probe *p)
 		return;
 	c->ocsp.status = OCSP_ERROR;
 	snprintf(c->ocsp.text, sizeof(c->ocsp.text), "%.*s", (int)sizeof(c->ocsp.text) - 1, e.msg);
-	note(p, true, CHECK_STAPLE, "the OCSP responder: ", e.msg);
+	note_responder(p, CHECK_STAPLE, e.msg);
 }
 
 static void note_scts(struct probe *p)

@@ -19,6 +19,16 @@ static enum check_answer answer(bool yes)
 	return yes ? CHECK_YES : CHECK_NO;
 }
 
+/* Whoever gave a certificate thinks that it counts. */
+static void warn_of_unsent(struct probe *p, const struct session_story *s)
+{
+	if (!config_has_cert(p->goal->tls) || s->certificate_sent)
+		return;
+	check_warn(p->check, "our certificate (--cert) was not sent: %s", s->certificate_requested
+		? "it is not of a CA, or not of a kind, that the server asks for"
+		: "the server did not ask for one");
+}
+
 void probe_note_session(struct probe *p)
 {
 	struct check *c = p->check;
@@ -42,6 +52,7 @@ void probe_note_session(struct probe *p)
 		if (s.certificate_sent)
 			c->client_cert_accepted = CHECK_YES; /* its Finished says so */
 	}
+	warn_of_unsent(p, &s);
 	if (i.by_psk) {
 		probe_set(p, &c->by, "psk");
 		c->verified = true;
@@ -105,29 +116,39 @@ static void note_alert(struct probe *p, const struct session_story *s)
 	probe_set(p, &p->check->alert_name, s->alert_name);
 }
 
+/* Of our certificate, or of having none. GnuTLS sends none that is not of a CA which the
+ * server names. */
+static void note_refusal(struct probe *p, const struct session_story *s)
+{
+	bool kept = !s->certificate_sent && config_has_cert(p->goal->tls);
+	struct check_fault *f = check_fault_add(p->check, CHECK_CLIENT_CERT, CHECK_AT_HANDSHAKE, "%s: it answers with the alert %s (%d)",
+		s->certificate_sent ? "the server rejects our certificate"
+		: kept ? "the server wants a client certificate of other CAs than that of ours, which was not sent"
+		       : "the server wants a client certificate, and none was given",
+		s->alert_name, s->alert);
+
+	p->check->client_cert_accepted = CHECK_NO;
+	probe_set(p, &f->hint, s->certificate_sent ? "is it of a CA that this server trusts, and still valid?"
+		: kept ? "is its CA one that this server trusts, and are the CAs between them in the --cert file?"
+		       : "give one with --cert and --key");
+}
+
 void probe_note_failure(struct probe *p, const struct err *e)
 {
 	struct check *c = p->check;
 	struct session_story s;
-	struct check_fault *f;
 
 	session_story(p->conn->session, &s);
 	note_alert(p, &s);
 	if (!c->version) {
 		c->hello_retry = answer(s.hello_retry);
 		c->client_cert_requested = answer(s.certificate_requested);
-		c->client_cert_sent = answer(s.certificate_sent);
+		c->client_cert_sent = answer(s.certificate_sent && !p->refused); /* ours is chosen earlier */
 	}
 	if (p->refused)
 		return; /* by us, and the reasons are there */
 	if (probe_is_refusal(&s)) {
-		c->client_cert_accepted = CHECK_NO;
-		f = check_fault_add(c, CHECK_CLIENT_CERT, CHECK_AT_HANDSHAKE, s.certificate_sent
-			? "the server rejects our certificate: it answers with the alert %s (%d)"
-			: "the server wants a client certificate, and none was given: it answers with the alert %s (%d)",
-			s.alert_name, s.alert);
-		probe_set(p, &f->hint, s.certificate_sent ? "is it of a CA that this server trusts, and still valid?"
-							 : "give one with --cert and --key");
+		note_refusal(p, &s);
 		return;
 	}
 	check_fault_add(c, p->second ? CHECK_EXPECT : e->kind == ERR_AUTH ? CHECK_UNTRUSTED : CHECK_HANDSHAKE,

@@ -89,8 +89,8 @@ static bool say(struct talk *t)
 	return false;
 }
 
-/* When standard output fails, the near end's input ends as well, which must not tell
- * the peer that it has had everything. */
+/* When standard output fails, the near end's input ends as well: who looks first does
+ * not tell the peer that it has had everything. */
 static bool may_go_on(struct talk *t)
 {
 	if (stdio_failed(t->stdio))
@@ -175,6 +175,7 @@ static void finish(struct talk *t)
 		return;
 	t->result->end = TALK_FAILED;
 	t->result->e = e;
+	t->result->e.kind = ERR_RUNTIME; /* no connection broke */
 }
 
 int talk_run(struct loop *l, struct session *s, struct sock *sock, int in, int out,

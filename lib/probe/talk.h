@@ -30,7 +30,9 @@ enum talk_end {
 	/* It ended without; what came before was written. ERR_TRUNCATED, or ERR_IO where it
 	 * was in the middle of a record, which is not to be forgiven. */
 	TALK_TRUNCATED,
-	TALK_FAILED, /* e says how: a reset, an alert, standard output cannot be written to */
+	/* e says how: a reset (ERR_IO), an alert (ERR_HANDSHAKE), standard output that cannot
+	 * be written to (ERR_RUNTIME), which hides every other end. */
+	TALK_FAILED,
 };
 
 struct talk_result {

@@ -16,7 +16,7 @@
  * takes nothing more, nothing is read from the source. Where the kernel seals and
  * opens, bytes are held by a pipe of the kernel's (splice.h). */
 struct pipe {
-	struct end *from, *to;
+	struct end *from, *to; /* of one with TLS only the session is used, but for splice.c */
 	uint64_t bytes; /* of plaintext that `to` has taken */
 	bool ended; /* `from` will say no more (FIN or close_notify) */
 	bool done; /* and `to` was told so, after all there was */

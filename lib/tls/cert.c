@@ -201,9 +201,9 @@ static void warn_dates(const char *path, gnutls_x509_crt_t crt)
 	time_t now = time(NULL);
 
 	if (gnutls_x509_crt_get_expiration_time(crt) < now)
-		log_msg(LOG_WARN, "--cert %s: the certificate has expired; clients will refuse it", path);
+		log_msg(LOG_WARN, "--cert %s: the certificate has expired and will be refused", path);
 	else if (gnutls_x509_crt_get_activation_time(crt) > now)
-		log_msg(LOG_WARN, "--cert %s: the certificate is not valid yet; clients will refuse it", path);
+		log_msg(LOG_WARN, "--cert %s: the certificate is not valid yet and will be refused", path);
 }
 
 static void warn_mode(const char *option, const char *path)

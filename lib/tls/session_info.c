@@ -161,6 +161,8 @@ void session_explain(const struct session *s, int code, struct err *e)
 		err_set(e, ERR_HANDSHAKE, "not TLS: %s", other);
 	else if (s->sock->error)
 		err_sys(e, ERR_IO, s->sock->error, "the connection broke");
+	else if (code == GNUTLS_E_SESSION_EOF)
+		err_set(e, ERR_HANDSHAKE, "the peer ended the handshake (close_notify)");
 	else if (s->sock->eof && code == GNUTLS_E_PREMATURE_TERMINATION)
 		err_set(e, ERR_HANDSHAKE, "the peer closed the connection");
 	else

@@ -51,6 +51,14 @@ struct rig {
 };
 
 #define RIG_MOST (6 * 1000 * 1000) /* bytes that are kept, each way */
+#define RIG_MUCH (5 * 1000 * 1000) /* far more than the buffers on the way hold */
+
+/* Each kind of session that has its own way with records. */
+extern const struct rig rig_ways[];
+extern const size_t rig_ways_n;
+#define RIG_EACH_WAY(r) for (size_t way_ = 0; way_ < rig_ways_n && ((r) = rig_ways[way_], true); way_++)
+
+void rig_type(struct rig *r, const char *text);
 
 unsigned char rig_pattern(size_t i);
 
@@ -71,6 +79,9 @@ void rig_hear(struct rig *r, size_t n, unsigned pause_us); /* until heard_n is n
 void rig_hear_end(struct rig *r);
 void rig_end(struct rig *r); /* close_notify */
 void rig_await_read(struct rig *r, size_t n); /* until that much has come out */
+
+/* How it ended, and a part of the message; NULL: there is none. */
+void rig_must_end(const struct rig *r, enum talk_end end, const char *why);
 
 /* What came is exactly that. */
 void rig_must_read(const struct rig *r, const void *data, size_t n);

@@ -134,7 +134,7 @@ Test(check_text, psk)
 		"  Address   unix:/run/app.sock\n"
 		"  Time      34 ms: connect 8.0, handshake 24\n"
 		"  TLS       TLS1.3, TLS_AES_256_GCM_SHA384, X25519MLKEM768\n"
-		"  Verified  by psk\n"
+		"  Verified  by the pre-shared key\n"
 		"  Chain     no certificates came\n");
 }
 
@@ -218,6 +218,41 @@ Test(check_text, nothing)
 
 	check_fault_add(c, CHECK_FAILED, CHECK_AT_DNS, "%s", "");
 	expect_screen(c, 80, false, "✗ x: failed\n  ✗ failed, and there is nothing to say how\n");
+}
+
+static void expect_row(struct check *c, const char *row)
+{
+	char *text = check_sample_screen(c, 80, false, false);
+
+	cr_expect(strstr(text, row), "no %s in:\n%s", row, text);
+	free(text);
+	check_free(c);
+}
+
+/* A pin says nothing about a name, whatever the certificate has. */
+Test(check_text, verified)
+{
+	static const struct {
+		const char *by, *row;
+	} rows[] = { { NULL, "by certificate for example.com\n" }, { "certificate", "by certificate for example.com\n" },
+		{ "pin", "by the pin of its key\n" }, { "dane", "by DANE for example.com\n" } };
+	char row[80];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct check *c = check_sample_ok();
+
+		check_set(&c->by, rows[i].by);
+		snprintf(row, sizeof(row), "\n  Verified  %s", rows[i].row);
+		expect_row(c, row);
+	}
+}
+
+Test(check_text, no_close_notify)
+{
+	struct check *c = check_sample_ok();
+
+	c->close_notify = CHECK_NO;
+	expect_row(c, "\n  End       the server closed the connection without close_notify\n");
 }
 
 /* --- the shape of all of them ------------------------------------------------------------------ */

@@ -77,7 +77,7 @@ Test(log_limit, flush)
 
 Test(log_limit, no_class_goes_without_a_limit)
 {
-	static char names[200][8];
+	static char names[200][16];
 	int n = 0;
 
 	start(LOG_TEXT, LOG_INFO);

@@ -354,6 +354,28 @@ Test(net, stdio_keeps_the_end_to_itself)
 	close(out[1]);
 }
 
+/* A read that fails is no end of input. */
+Test(net, stdio_tells_that_it_could_not_read)
+{
+	int in = open("/", O_RDONLY), out[2], fd;
+	struct stdio *s;
+	struct err e;
+	char c;
+
+	cr_assert(in >= 0 && pipe(out) == 0);
+	s = stdio_open(in, out[1], NULL, &fd, &e);
+	cr_assert_not_null(s, "%s", e.msg);
+	cr_assert(readable(fd) && read(fd, &c, 1) == 0);
+	cr_assert(stdio_failed(s));
+	close(fd);
+	cr_assert_eq(stdio_finish(s, &e), -1);
+	cr_assert_eq(e.kind, ERR_IO);
+	cr_assert_not_null(strstr(e.msg, "standard input"));
+	close(in);
+	close(out[0]);
+	close(out[1]);
+}
+
 /* --- limits --------------------------------------------------------------------- */
 
 Test(net, limits)
