@@ -30,6 +30,7 @@ struct tls_config {
 	uint8_t (*pins)[CERT_PIN_SIZE];
 	size_t n_pins;
 	bool has_crl, has_cert;
+	int64_t crl_until; /* epoch seconds; -1: unknown */
 	struct verify_rule *rules; /* --allow */
 	size_t n_rules;
 	bool client_certs; /* server: a certificate is required */
