@@ -25,6 +25,8 @@ static const struct opt modes[] = {
 	{ .name = "print-pin", .type = OPT_FLAG, AT(print_pin),
 		.help = "Check, and write only the pin of the server's key, for --pin. What is wrong with it is "
 			"said on standard error." },
+	{ .name = "scan", .type = OPT_FLAG, AT(scan),
+		.help = "Find out which versions, cipher suites, groups and signatures the server takes, by a handshake each. Nothing is verified." },
 	{ .name = NULL },
 };
 
@@ -141,6 +143,7 @@ static const struct opt_example examples[] = {
 	{ "tlskit connect --check --starttls smtp mail.example.org", "A mail server, by STARTTLS on port 587." },
 	{ "printf 'GET / HTTP/1.0\\r\\n\\r\\n' | tlskit connect --ignore-eof www.example.org", "Send a request, print the reply." },
 	{ "tlskit connect --check db.example:5433 --ca ca.pem -c app.pem -k app.key", "Does it let this client certificate in?" },
+	{ "tlskit connect --scan www.example.org", "Which versions and cipher suites does it take?" },
 	{ NULL, NULL },
 };
 
@@ -217,6 +220,8 @@ static int refuse(int argc, char **argv, const struct err *e)
 
 static int run_mode(const struct connect_plan *p)
 {
+	if (p->o->scan)
+		return connect_scan(p);
 	return p->goal.keep ? connect_talk(p) : connect_check(p);
 }
 

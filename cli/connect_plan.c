@@ -152,6 +152,30 @@ static int parse_expecting(struct connect_plan *p, struct err *e)
 
 /* --- what would be without effect, although somebody counts on it ------------------------- */
 
+/* A scan decides itself what is offered, and verifies nothing. */
+static int check_scan(const struct connect_options *o, struct err *e)
+{
+	const struct tlsopt *t = &o->tls;
+	const struct {
+		bool given;
+		const char *name;
+	} pointless[] = { { t->ca, "--ca" }, { t->crl, "--crl" }, { t->pin.n, "--pin" }, { t->verify_name, "--verify-name" },
+		{ t->psk_file, "--psk-file" }, { t->min_tls, "--min-tls" }, { !t->max_tls, "--max-tls" },
+		{ t->alpn.n, "--alpn" }, { t->ciphersuite.n, "--ciphersuite" }, { t->group.n, "--group" },
+		{ t->signature.n, "--signature" }, { t->priority, "--priority" }, { t->keylog, "--keylog" },
+		{ o->expect_alpn.n, "--expect-alpn" }, { o->expect_group.n, "--expect-group" },
+		{ o->expect_suite.n, "--expect-ciphersuite" }, { o->expect_issuer.n, "--expect-issuer" }, { o->warn, "--warn" },
+		{ o->crit, "--crit" }, { o->must_staple, "--must-staple" }, { o->ocsp, "--ocsp" }, { o->tlsa.n, "--tlsa" },
+		{ o->dane, "--dane" }, { o->resume, "--resume" }, { o->early_data, "--early-data" },
+		{ o->show_chain, "--show-chain" }, { o->save_chain, "--save-chain" } };
+
+	for (size_t i = 0; i < sizeof(pointless) / sizeof(*pointless); i++)
+		if (pointless[i].given)
+			return err_set(e, ERR_CONFIG, "%s has no effect with --scan, which offers all there is and verifies nothing",
+				pointless[i].name);
+	return 0;
+}
+
 static int check_modes(const struct connect_plan *p, struct err *e)
 {
 	const struct connect_options *o = p->o;
@@ -173,6 +197,8 @@ static int check_modes(const struct connect_plan *p, struct err *e)
 			o->targets ? "--targets" : "--all-addresses");
 	if (p->goal.keep && o->show_chain && !o->verbose)
 		return err_set(e, ERR_CONFIG, "--show-chain needs --check or --verbose");
+	if (o->scan && check_scan(o, e) < 0)
+		return -1;
 	if (o->scan && (o->targets || o->all_addresses))
 		return err_set(e, ERR_CONFIG, "--scan looks at one server: leave out %s", o->targets ? "--targets" : "--all-addresses");
 	return 0;

@@ -407,3 +407,28 @@ void line_free(struct line *l)
 	sock_close(&l->sock, false);
 	free(l);
 }
+
+enum check_code line_code(enum check_stage stage, const struct err *e)
+{
+	if (e->kind == ERR_CONFIG)
+		return CHECK_USAGE;
+	switch (stage) {
+	case CHECK_AT_DNS:
+		return CHECK_DNS;
+	case CHECK_AT_PROXY:
+		return CHECK_PROXY;
+	case CHECK_AT_STARTTLS:
+		return CHECK_STARTTLS;
+	default:
+		return CHECK_CONNECT;
+	}
+}
+
+char *line_via(const struct proxy *x, char out[LINE_VIA_SIZE])
+{
+	static const char *const schemes[] = { "http", "socks5", "socks5h" };
+	char text[ADDR_TEXT_SIZE];
+
+	snprintf(out, LINE_VIA_SIZE, "%s://%s", schemes[x->kind], addr_format(&x->addr, text));
+	return out;
+}

@@ -55,6 +55,13 @@ struct line *line_start(struct loop *l, const struct addr *target, const struct 
 const uint8_t *line_rest(const struct line *line, size_t *n);
 
 void line_story(const struct line *line, struct line_story *out);
+/* The exit code for a line that failed there. */
+enum check_code line_code(enum check_stage stage, const struct err *e);
+
+/* The proxy without its password: "socks5://proxy.example:1080". Returns out. */
+#define LINE_VIA_SIZE (ADDR_TEXT_SIZE + 16)
+char *line_via(const struct proxy *x, char out[LINE_VIA_SIZE]);
+
 void line_free(struct line *line); /* ends it when it has not ended; NULL is fine */
 
 #endif

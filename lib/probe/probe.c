@@ -190,22 +190,6 @@ static void begin_tls(struct probe *p, int fd)
 
 /* --- the way there -------------------------------------------------------------------------------- */
 
-static enum check_code code_of_line(enum check_stage stage, const struct err *e)
-{
-	if (e->kind == ERR_CONFIG)
-		return CHECK_USAGE;
-	switch (stage) {
-	case CHECK_AT_DNS:
-		return CHECK_DNS;
-	case CHECK_AT_PROXY:
-		return CHECK_PROXY;
-	case CHECK_AT_STARTTLS:
-		return CHECK_STARTTLS;
-	default:
-		return CHECK_CONNECT;
-	}
-}
-
 static void note_line(struct probe *p)
 {
 	struct check *c = p->check;
@@ -233,7 +217,7 @@ static void line_failed(struct probe *p, const struct err *e)
 	if (p->second)
 		check_fault_add(p->check, CHECK_EXPECT, CHECK_AT_EXPECT, "the second connection, to resume: %s", e->msg);
 	else
-		check_fault_add(p->check, code_of_line(s.stage, e), s.stage, "%s", e->msg);
+		check_fault_add(p->check, line_code(s.stage, e), s.stage, "%s", e->msg);
 	probe_conclude(p);
 }
 
@@ -375,20 +359,13 @@ void probe_cancel(struct probe *p)
 
 /* --- the beginning --------------------------------------------------------------------------------------- */
 
-static char *via(const struct proxy *x)
-{
-	static const char *const schemes[] = { "http", "socks5", "socks5h" };
-	char text[ADDR_TEXT_SIZE], *out;
-
-	return asprintf(&out, "%s://%s", schemes[x->kind], addr_format(&x->addr, text)) < 0 ? NULL : out;
-}
-
 /* What is asked for, so that a check that fails at once has it too. */
 static void describe(struct probe *p)
 {
 	const struct probe_goal *g = p->goal;
 	struct check *c = p->check;
 	const char *name = config_servername(g->tls);
+	char via[LINE_VIA_SIZE];
 
 	c->started_ms = clock_real_ms();
 	if (p->target.kind == ADDR_TCP) {
@@ -401,7 +378,7 @@ static void describe(struct probe *p)
 	c->chain_request = (struct chain_request){ .trust = config_trust_list(g->tls), .name = name ? name : c->host,
 		.now = c->started_ms / 1000, .have_crls = config_has_crl(g->tls) };
 	if (g->line.proxy)
-		c->via = via(g->line.proxy);
+		probe_set(p, &c->via, line_via(g->line.proxy, via));
 	if (g->line.starttls)
 		probe_set(p, &c->starttls, g->line.starttls);
 }

@@ -268,9 +268,8 @@ static void put_escaped(FILE *out, const char *s)
 	putc('\n', out);
 }
 
-int check_write_json(FILE *out, const struct check *c)
+int check_json_write(FILE *out, json_t *o)
 {
-	json_t *o = document(c);
 	char *line = o ? json_dumps(o, JSON_REAL_PRECISION(DIGITS)) : NULL;
 	int r = line ? 0 : -1;
 
@@ -279,4 +278,9 @@ int check_write_json(FILE *out, const struct check *c)
 	free(line);
 	json_decref(o);
 	return fflush(out) != 0 || ferror(out) ? -1 : r;
+}
+
+int check_write_json(FILE *out, const struct check *c)
+{
+	return check_json_write(out, document(c));
 }

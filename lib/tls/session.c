@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/tls/hello.h"
 #include "lib/tls/keylog.h"
 #include "lib/tls/plane.h"
 #include "lib/tls/tls_int.h"
@@ -170,6 +171,10 @@ static ssize_t push(gnutls_transport_ptr_t p, const giovec_t *iov, int n)
 		memcpy(out->data + out->end, iov[i].iov_base, iov[i].iov_len);
 		out->end += iov[i].iov_len;
 	}
+	if (s->peer && s->peer->n_suites && !s->narrowed) { /* the first that goes out is the hello */
+		s->narrowed = true;
+		out->end = hello_narrow(out->data, out->end, s->peer->suites, s->peer->n_suites);
+	}
 	return (ssize_t)total;
 }
 
@@ -196,14 +201,18 @@ static int on_extension(void *arg, unsigned id, const unsigned char *data, unsig
 	return 0;
 }
 
-/* Those of a ServerHello, which stand behind random, session id, suite and
- * compression (RFC 5246, 7.4.1.3). In TLS 1.3 the limit is not among them. */
-static void server_extensions(struct session *s, const gnutls_datum_t *hello)
+/* What a ServerHello says (RFC 5246, 7.4.1.3): the suite, behind random and session id;
+ * behind compression the extensions. In TLS 1.3 the limit is not among them. */
+static void read_server_hello(struct session *s, const gnutls_datum_t *hello)
 {
 	size_t at = 2 + 32;
 
-	if (hello->size > at)
-		at += 1 + (size_t)hello->data[at] + 2 + 1;
+	if (hello->size <= at)
+		return;
+	at += 1 + (size_t)hello->data[at] + 2 + 1;
+	if (hello->size < at)
+		return;
+	s->suite = (uint16_t)(hello->data[at - 3] << 8 | hello->data[at - 2]);
 	if (hello->size > at)
 		gnutls_ext_raw_parse(s, on_extension, &(gnutls_datum_t){ hello->data + at, hello->size - (unsigned)at }, 0);
 }
@@ -243,7 +252,7 @@ static int on_message(gnutls_session_t gs, unsigned type, unsigned when, unsigne
 	else if (type == GNUTLS_HANDSHAKE_ENCRYPTED_EXTENSIONS)
 		gnutls_ext_raw_parse(s, on_extension, msg, 0);
 	else if (type == GNUTLS_HANDSHAKE_SERVER_HELLO)
-		server_extensions(s, msg);
+		read_server_hello(s, msg);
 	else if (type == GNUTLS_HANDSHAKE_NEW_SESSION_TICKET && s->peer && s->peer->tickets &&
 		 gnutls_protocol_get_version(gs) == GNUTLS_TLS1_3)
 		keep_ticket(s);

@@ -48,6 +48,11 @@ struct session_peer {
 	 * much; it may be delivered more than once. Sent again by nobody. */
 	const void *early;
 	size_t early_size;
+	/* For a scan before TLS 1.3: the ClientHello offers just these suites, in this order;
+	 * they must be among those that the configuration has. The handshake goes as far as the
+	 * judge, and can never be finished. */
+	const uint16_t *suites;
+	size_t n_suites; /* 0: those of the configuration */
 };
 
 /* The socket and pool are borrowed; a reference to the configuration is taken.
@@ -135,6 +140,7 @@ bool session_holds_memory(const struct session *s);
 struct session_info {
 	const char *version; /* "TLS1.3" */
 	const char *ciphersuite; /* IANA name */
+	uint16_t suite; /* its number, of a client's; 0: unknown */
 	const char *group;
 	const char *signature; /* the server's, NULL when resumed */
 	const char *plane;
@@ -143,6 +149,8 @@ struct session_info {
 	char alpn[64]; /* "" for none */
 };
 void session_info(const struct session *s, struct session_info *out);
+/* As much as is agreed on so far: in a judge, or in a handshake that failed behind it. */
+void session_agreed(const struct session *s, struct session_info *out);
 
 /* What happened so far, in a handshake that failed too. */
 struct session_story {

@@ -14,15 +14,21 @@
 
 void session_info(const struct session *s, struct session_info *out)
 {
+	memset(out, 0, sizeof(*out));
+	if (s->handshaken)
+		session_agreed(s, out);
+}
+
+void session_agreed(const struct session *s, struct session_info *out)
+{
 	gnutls_datum_t alpn;
 	gnutls_kx_algorithm_t kx;
 
 	memset(out, 0, sizeof(*out));
-	if (!s->handshaken)
-		return;
 	kx = gnutls_kx_get(s->gs);
 	out->version = gnutls_protocol_get_name(gnutls_protocol_get_version(s->gs));
 	out->ciphersuite = gnutls_ciphersuite_get(s->gs);
+	out->suite = s->suite;
 	out->group = gnutls_group_get_name(gnutls_group_get(s->gs));
 	out->resumed = gnutls_session_is_resumed(s->gs);
 	if (!out->resumed)

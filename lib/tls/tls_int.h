@@ -73,6 +73,8 @@ struct session {
 	size_t peer_limit; /* record_size_limit of the peer, type byte included; 0: none */
 	bool offered_ticket; /* client: a session was offered for resumption */
 	bool early_sent; /* client: with early data */
+	bool narrowed; /* client: the hello was */
+	uint16_t suite; /* client: of the last ServerHello */
 	bool refused_by_alert; /* the peer's fatal alert ended it */
 	int alert_sent; /* ours that did, 0: none */
 	unsigned hellos; /* ClientHellos that went: a second one answers a HelloRetryRequest */
