@@ -32,6 +32,8 @@ struct line {
 	char address[ADDR_TEXT_SIZE];
 	int family;
 	bool proxied; /* the proxy was talked with */
+	uint8_t rest[CHUNK]; /* what came behind its answer, where TLS is next */
+	size_t n_rest;
 	bool ended;
 	struct err err;
 	line_fn *fn;
@@ -217,11 +219,12 @@ static void next_conversation(struct line *l, const uint8_t *said, size_t n)
 	} else if (l->o->starttls && l->stage < CHECK_AT_STARTTLS) {
 		p = starttls_new(l->o->starttls, l->host, l->o->starttls_name, &e);
 		l->stage = CHECK_AT_STARTTLS;
-	} else if (n == 0) {
+	} else {
+		if (n)
+			memcpy(l->rest, said, n);
+		l->n_rest = n;
 		done(l);
 		return;
-	} else {
-		err_set(&e, ERR_HANDSHAKE, "%zu bytes came behind the proxy's answer, before TLS began", n);
 	}
 	if (p)
 		begin(l, p, l->stage, said, n);
@@ -383,6 +386,13 @@ void line_story(const struct line *l, struct line_story *out)
 		.proxy_ms = l->proxy_ms, .starttls_ms = l->starttls_ms, .family = l->family,
 		.step = l->parley ? parley_step(l->parley) : NULL };
 	memcpy(out->address, l->address, sizeof(out->address));
+	addr_format(&l->hop, out->hop);
+}
+
+const uint8_t *line_rest(const struct line *l, size_t *n)
+{
+	*n = l->n_rest;
+	return l->rest;
 }
 
 void line_free(struct line *l)

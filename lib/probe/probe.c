@@ -140,6 +140,15 @@ static void on_ready(void *arg, unsigned ready)
 		shake(p);
 }
 
+/* What the server said behind a proxy's answer. */
+static int feed_rest(const struct probe *p, struct session *session, struct err *e)
+{
+	size_t n;
+	const uint8_t *rest = line_rest(p->line, &n);
+
+	return n && session_feed(session, rest, n) < 0 ? err_set(e, ERR_RUNTIME, "no memory") : 0;
+}
+
 static struct probe_conn *new_conn(struct probe *p, int fd, struct err *e)
 {
 	struct probe_conn *c = calloc(1, sizeof(*c));
@@ -157,11 +166,10 @@ static struct probe_conn *new_conn(struct probe *p, int fd, struct err *e)
 		c->peer.early_size = p->goal->early_size;
 	}
 	c->session = session_new(p->goal->tls, &c->sock, p->pool, &c->peer, e);
-	if (!c->session) {
-		probe_conn_free(c);
-		return NULL;
-	}
-	return c;
+	if (c->session && feed_rest(p, c->session, e) == 0)
+		return c;
+	probe_conn_free(c);
+	return NULL;
 }
 
 static void begin_tls(struct probe *p, int fd)
@@ -278,49 +286,58 @@ void probe_begin_second(struct probe *p)
 
 /* --- deadlines and signals ---------------------------------------------------------------------------- */
 
-/* What was waited for, in words. */
-static const char *waited_for(const struct probe *p, enum check_stage *stage, const char **step)
+/* The way to the server, as far as it went. */
+static enum check_stage waited_on_line(const struct probe *p, char *out, size_t size)
 {
 	struct line_story s;
 
-	*step = NULL;
-	*stage = CHECK_AT_HANDSHAKE;
-	if (p->over || (p->line_up && p->dane)) {
-		*stage = p->over ? CHECK_AT_VERIFY : CHECK_AT_DNS;
-		return p->ocsp ? "no answer from the OCSP responder" : "no answer from the DNS about TLSA records";
-	}
-	if (p->lingering)
-		return "no ticket came to resume with";
-	if (p->conn)
-		return p->second ? "the handshake that resumes was not over" : "the TLS handshake was not over";
 	line_story(p->line, &s);
-	*stage = s.stage;
-	*step = s.step;
-	switch (s.stage) {
-	case CHECK_AT_DNS:
-		return "no answer from the DNS";
-	case CHECK_AT_PROXY:
-		return "no answer from the proxy";
-	case CHECK_AT_STARTTLS:
-		return "no answer to STARTTLS";
-	default:
-		return "no answer to the connect";
-	}
+	if (s.step)
+		snprintf(out, size, "no answer from %s, at %s", s.address, s.step);
+	else if (s.stage == CHECK_AT_DNS)
+		snprintf(out, size, "no answer from the DNS about %s", s.hop);
+	else
+		snprintf(out, size, "no connection to %s%s", s.stage == CHECK_AT_PROXY ? "the proxy " : "", s.hop);
+	return s.stage;
 }
 
-static void give_up(struct probe *p)
+/* What was waited for, in words, and where that belongs. */
+static enum check_stage waited_for(const struct probe *p, char *out, size_t size)
 {
-	enum check_stage stage;
-	const char *step, *what = waited_for(p, &stage, &step);
-	char limit[32];
+	const char *what = "the TLS handshake was not over";
+	enum check_stage stage = CHECK_AT_HANDSHAKE;
 
-	note_line(p);
-	check_fault_add(p->check, CHECK_DEADLINE, stage, "timed out after %s (--timeout): %s%s%s",
-		units_duration(p->goal->timeout_ms, limit, sizeof(limit)), what, step ? ", at " : "", step ? step : "");
+	if (p->over || (p->line_up && p->dane)) {
+		stage = p->over ? CHECK_AT_VERIFY : CHECK_AT_DNS;
+		what = p->ocsp ? "no answer from the OCSP responder" : "no answer from the DNS about TLSA records";
+	} else if (p->lingering) {
+		what = "no ticket came to resume with";
+	} else if (p->conn && p->second) {
+		what = "the handshake that resumes was not over";
+	} else if (!p->conn) {
+		return waited_on_line(p, out, size);
+	}
+	snprintf(out, size, "%s", what);
+	return stage;
+}
+
+static void ask_no_more(struct probe *p)
+{
 	ocsp_ask_cancel(p->ocsp);
 	dane_ask_cancel(p->dane);
 	p->ocsp = NULL;
 	p->dane = NULL;
+}
+
+static void give_up(struct probe *p)
+{
+	char what[2 * ADDR_TEXT_SIZE + 200], limit[32];
+	enum check_stage stage = waited_for(p, what, sizeof(what));
+
+	note_line(p);
+	check_fault_add(p->check, CHECK_DEADLINE, stage, "timed out after %s (--timeout): %s",
+		units_duration(p->goal->timeout_ms, limit, sizeof(limit)), what);
+	ask_no_more(p);
 	probe_conclude(p);
 }
 
@@ -341,10 +358,7 @@ static void on_task(void *arg)
 
 	note_line(p);
 	check_fault_add(p->check, CHECK_FAILED, CHECK_AT_CLOSE, "interrupted");
-	ocsp_ask_cancel(p->ocsp);
-	dane_ask_cancel(p->dane);
-	p->ocsp = NULL;
-	p->dane = NULL;
+	ask_no_more(p);
 	probe_conclude(p);
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/clock.h"
 #include "lib/probe/probe_int.h"
 #include "lib/tls/sct.h"
 
@@ -191,6 +192,19 @@ void probe_ask_dane(struct probe *p)
 	check_fault_add(p->check, CHECK_FAILED, CHECK_AT_DNS, "DANE: %s", e.msg);
 }
 
+/* A list that is out of date says nothing of what was revoked since. */
+static void note_lists(struct probe *p)
+{
+	int64_t until = config_has_crl(p->goal->tls) ? config_crl_until(p->goal->tls) : -1;
+	char day[CLOCK_RFC3339_SIZE];
+
+	if (until == -1 || until >= p->check->chain_request.now)
+		return;
+	clock_rfc3339(until * 1000, day);
+	day[10] = '\0'; /* the day says enough */
+	check_warn(p->check, "--crl: the revocation list was to be renewed by %s: get the present one", day);
+}
+
 /* --- what its CA says ------------------------------------------------------------------------- */
 
 /* The certificate that issued the leaf; NULL: it is not here. */
@@ -325,6 +339,7 @@ static int inspect(struct probe *p, struct session *s, const gnutls_datum_t *der
 	note_chain(p, causes);
 	if (config_has_pins(p->goal->tls))
 		note_pin(p);
+	note_lists(p);
 	note_days(c);
 	if (!c->chain->certs[0].crt)
 		return 0;

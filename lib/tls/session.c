@@ -21,6 +21,28 @@
 
 /* --- the buffered transport ---------------------------------------------------- */
 
+/* n bytes were put behind the end of `in`: the first of all are kept, to tell what speaks
+ * there when it is not TLS. */
+static void note_first(struct session *s, size_t n)
+{
+	size_t k = sizeof(s->first_bytes) - s->n_first;
+
+	if (k > n)
+		k = n;
+	memcpy(s->first_bytes + s->n_first, s->in.data + s->in.end, k);
+	s->n_first = (unsigned char)(s->n_first + k);
+}
+
+int session_feed(struct session *s, const void *data, size_t n)
+{
+	if (buf_reserve(s->pool, &s->in, n) < 0)
+		return -1;
+	memcpy(s->in.data + s->in.end, data, n);
+	note_first(s, n);
+	s->in.end += n;
+	return 0;
+}
+
 long session_read_ahead(struct session *s, size_t max)
 {
 	size_t room;
@@ -36,14 +58,7 @@ long session_read_ahead(struct session *s, size_t max)
 	n = sock_read(s->sock, s->in.data + s->in.end, room);
 	if (n <= 0)
 		return n;
-	if (s->n_first < sizeof(s->first_bytes)) {
-		size_t k = sizeof(s->first_bytes) - s->n_first;
-
-		if (k > (size_t)n)
-			k = (size_t)n;
-		memcpy(s->first_bytes + s->n_first, s->in.data + s->in.end, k);
-		s->n_first = (unsigned char)(s->n_first + k);
-	}
+	note_first(s, (size_t)n);
 	s->in.end += (size_t)n;
 	if (room < s->in_size)
 		return n;
@@ -220,6 +235,7 @@ static int on_message(gnutls_session_t gs, unsigned type, unsigned when, unsigne
 	}
 	if (!incoming) {
 		s->hellos += type == GNUTLS_HANDSHAKE_CLIENT_HELLO;
+		s->certificate_out |= type == GNUTLS_HANDSHAKE_CERTIFICATE_PKT;
 		return 0;
 	}
 	if (type == GNUTLS_HANDSHAKE_CLIENT_HELLO)
@@ -363,9 +379,12 @@ void session_free(struct session *s)
 
 static int handshake_failed(struct session *s, int code, struct err *e)
 {
+	/* what GnuTLS makes of an alert in the place of a client's certificate (TLS 1.2) */
+	if (code == GNUTLS_E_NO_CERTIFICATE_FOUND && gnutls_alert_get(s->gs) != GNUTLS_A_CLOSE_NOTIFY)
+		code = GNUTLS_E_FATAL_ALERT_RECEIVED;
 	s->failed = true;
 	session_explain(s, code, e);
-	s->refused_by_alert = code == GNUTLS_E_FATAL_ALERT_RECEIVED;
+	s->refused_by_alert = code == GNUTLS_E_FATAL_ALERT_RECEIVED || code == GNUTLS_E_SESSION_EOF;
 	if (s->why)
 		gnutls_alert_send(s->gs, GNUTLS_AL_FATAL, verify_alert(s));
 	else if (!s->refused_by_alert && !s->sock->error && !s->sock->eof &&

@@ -60,6 +60,10 @@ void session_move(struct session *s, struct buf_pool *pool);
 
 void session_free(struct session *s); /* wipes; NULL is fine; does not close the socket */
 
+/* Bytes of the peer that were read from the socket before the session was there: they
+ * come first. Before the handshake; at most once. 0, or -1 without memory. */
+int session_feed(struct session *s, const void *data, size_t n);
+
 /* 0 when the handshake is done and the peer is authenticated, SOCK_BLOCKED, or
  * SOCK_FAILED: then e is set, and the alert waits to be flushed. */
 int session_handshake(struct session *s, struct err *e);

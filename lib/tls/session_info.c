@@ -63,7 +63,9 @@ void session_story(const struct session *s, struct session_story *out)
 	};
 	if (s->config->role == TLS_CLIENT) {
 		out->certificate_requested = gnutls_certificate_client_get_request_status(s->gs) != 0;
-		out->certificate_sent = out->certificate_requested && gnutls_certificate_get_ours(s->gs) != NULL;
+		/* GnuTLS has chosen it long before it is shown */
+		out->certificate_sent =
+			out->certificate_requested && s->certificate_out && gnutls_certificate_get_ours(s->gs) != NULL;
 	}
 	story_of_alert(s, out);
 }
@@ -71,7 +73,9 @@ void session_story(const struct session *s, struct session_story *out)
 const gnutls_datum_t *session_chain(const struct session *s, size_t *n)
 {
 	unsigned count = 0;
-	const gnutls_datum_t *list = gnutls_certificate_get_peers(s->gs, &count);
+	/* GnuTLS has those of the first session then */
+	const gnutls_datum_t *list =
+		gnutls_session_is_resumed(s->gs) ? NULL : gnutls_certificate_get_peers(s->gs, &count);
 
 	*n = list ? count : 0;
 	return list;
@@ -157,6 +161,8 @@ void session_explain(const struct session *s, int code, struct err *e)
 		err_set(e, ERR_HANDSHAKE, "not TLS: %s", other);
 	else if (s->sock->error)
 		err_sys(e, ERR_IO, s->sock->error, "the connection broke");
+	else if (code == GNUTLS_E_SESSION_EOF)
+		err_set(e, ERR_HANDSHAKE, "the peer ended the handshake (close_notify)");
 	else if (s->sock->eof && code == GNUTLS_E_PREMATURE_TERMINATION)
 		err_set(e, ERR_HANDSHAKE, "the peer closed the connection");
 	else

@@ -30,6 +30,7 @@ struct tls_config {
 	uint8_t (*pins)[CERT_PIN_SIZE];
 	size_t n_pins;
 	bool has_crl, has_cert;
+	int64_t crl_until; /* epoch seconds; -1: unknown */
 	struct verify_rule *rules; /* --allow */
 	size_t n_rules;
 	bool client_certs; /* server: a certificate is required */
@@ -75,6 +76,7 @@ struct session {
 	bool refused_by_alert; /* the peer's fatal alert ended it */
 	int alert_sent; /* ours that did, 0: none */
 	unsigned hellos; /* ClientHellos that went: a second one answers a HelloRetryRequest */
+	bool certificate_out; /* our Certificate message went, be it an empty one */
 	unsigned tickets_seen;
 	int64_t ticket_lifetime_s; /* -1: none came */
 	bool handshaken, tickets_sent, eof, failed, closed;

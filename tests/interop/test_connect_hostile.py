@@ -151,7 +151,7 @@ def test_reaching_nobody(rig, pki):
     refuser = rig.add(servers.Refuser())
 
     def both(code, stage, target, *words):
-        args = ("--ca", pki.ca, *TIMEOUT, target)
+        args = ("--ca", pki.ca, *TIMEOUT, "--verify-name", "localhost", target)
         c = Check(*args).is_fault(code, stage, *words).no_tls().idle()
         Run(*args, stdin=b"secret").failed(code).said(*words)
         assert c.doc["tls"] is None and c.doc["timing_ms"]["handshake"] is None, c

@@ -188,7 +188,7 @@ def test_the_server_ends_first(rig, server, version):
 def test_truncation(server, version):
     """32, and what came is printed; 0 where that is allowed."""
     def one(data, *args):
-        s = server(lambda t: (t.send(data), t.fin(), hostiles.hold(t.sock)), version)
+        s = server(lambda t: (t.send(data), t.fin(), hostiles.hold(ends.Sock(t.sock))), version)
         r = Run(*args, *s.args)
         assert r.out == data, r
         if args:
@@ -206,7 +206,7 @@ def test_cut_within_a_record(server):
         t.write(bytes(10000))
         t.sock.sendall(t.take()[:5000])
         t.fin()
-        hostiles.hold(t.sock)
+        hostiles.hold(ends.Sock(t.sock))
     r = Run(*server(act).args)
     assert (r.code, r.out) == (32, b"whole"), r
 
@@ -225,7 +225,7 @@ def test_alert_while_talking(server):
     def act(t):
         t.send(b"hello")
         t.sock.sendall(hostiles.record(23, bytes(50)))  # no key makes this
-        hostiles.hold(t.sock)
+        hostiles.hold(ends.Sock(t.sock))
     r = Run(*server(act).args, stdin=b"")
     assert r.out == b"hello" and r.code in (1, 15) and r.err.startswith("tlskit connect: "), r
 

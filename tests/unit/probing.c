@@ -140,7 +140,7 @@ void probing_again(const char *target)
 	cr_assert_eq(probing.called, 0, "not from inside");
 }
 
-void probing_start(const char *target)
+void probing_open(void)
 {
 	struct err e;
 
@@ -151,6 +151,11 @@ void probing_start(const char *target)
 	probing.goal.tls = config;
 	probing.loop = must_loop();
 	probing.pool = buf_pool_new(1 << 20);
+}
+
+void probing_start(const char *target)
+{
+	probing_open();
 	probing_again(target);
 }
 

@@ -45,6 +45,8 @@ void probing_use_client_cert(void);
 gnutls_datum_t probing_ocsp(struct ocsp_make_single single);
 void probing_limits(const char *warn, const char *crit); /* "30", "20%"; NULL: none */
 
+/* The server, the configuration, a loop; no probe yet. */
+void probing_open(void);
 /* Starts the server, then a probe of it; target NULL: the server, by `host`. */
 void probing_start(const char *target);
 void probing_again(const char *target); /* another probe, where the one before was cancelled */

@@ -416,6 +416,45 @@ Test(check_text, tints)
 	check_free(c);
 }
 
+/* --- one of many --------------------------------------------------------------------------------- */
+
+static void expect_brief(struct check *c, const char *expected)
+{
+	struct check_style s = { .width = 80, .brief = true };
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	cr_assert_eq(check_write_text(out, c, &s), 0);
+	fclose(out);
+	sample_same(text, expected);
+	free(text);
+	check_free(c);
+}
+
+/* The verdict with the address, and the faults. */
+Test(check_text, brief)
+{
+	struct check *c = check_sample_ok();
+
+	check_warn(c, "this is for those who look at it alone");
+	expect_brief(c, "✓ example.com:443 (192.0.2.1:443) is fine\n");
+	expect_brief(check_sample_dns(),
+		"✗ no.example:443: no address\n"
+		"  ✗ no.example has no address: Name or service not known\n"
+		"    → check the spelling\n");
+	c = check_sample_soon();
+	check_sample_text(&c->target, "192.0.2.1:443");
+	check_sample_text(&c->host, "192.0.2.1");
+	c->port = 443;
+	check_sample_text(&c->address, "192.0.2.1:443");
+	expect_brief(c,
+		"! 192.0.2.1:443: expires soon\n" /* an address that was typed is told once */
+		"  ! the certificate expires in 13 days, on 2026-12-14\n"
+		"    --warn 30\n"
+		"    → renew it\n");
+}
+
 /* --- failures ---------------------------------------------------------------------------------------- */
 
 Test(check_text, full_device)

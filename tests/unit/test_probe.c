@@ -120,9 +120,9 @@ static const struct place {
 	int patience_ms; /* until it is there */
 } places[] = {
 	{ wait_for_dns, CHECK_AT_DNS, "no answer from the DNS", 40 },
-	{ wait_for_connect, CHECK_AT_CONNECT, "no answer to the connect", 40 },
-	{ wait_for_proxy, CHECK_AT_PROXY, "no answer from the proxy, at SOCKS5 greeting", 40 },
-	{ wait_for_starttls, CHECK_AT_STARTTLS, "no answer to STARTTLS, at smtp: greeting", 40 },
+	{ wait_for_connect, CHECK_AT_CONNECT, "no connection to 127.0.0.1:", 40 },
+	{ wait_for_proxy, CHECK_AT_PROXY, "no answer from 127.0.0.1:", 40 },
+	{ wait_for_starttls, CHECK_AT_STARTTLS, "no answer from 127.0.0.1:", 40 },
 	{ wait_for_handshake, CHECK_AT_HANDSHAKE, "the TLS handshake was not over", 40 },
 	{ wait_for_responder, CHECK_AT_VERIFY, "no answer from the OCSP responder", 40 },
 	{ wait_for_records, CHECK_AT_DNS, "no answer from the DNS about TLSA records", 40 },

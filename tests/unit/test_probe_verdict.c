@@ -335,6 +335,7 @@ static void must_not_show(int version)
 	probing_run();
 	probing_must_end(CHECK_NAME);
 	cr_assert_eq(probing.check->n_faults, 1, "that it was not shown is no fault");
+	cr_assert_eq(probing.check->client_cert_sent, CHECK_NO);
 	cr_assert(!probing.check->alert_received && probing.check->alert == GNUTLS_A_CERTIFICATE_UNKNOWN);
 	probing_end_server();
 	cr_assert_eq(probing.server.client_certs, 0);
