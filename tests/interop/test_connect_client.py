@@ -138,7 +138,8 @@ def test_the_pin_of_a_token_is_not_shown():
 # --- a token --------------------------------------------------------------------------
 
 MODULES = [f"/usr/{lib}/libsofthsm2.so" for lib in (
-    "lib/softhsm", "lib/x86_64-linux-gnu/softhsm", "lib/aarch64-linux-gnu/softhsm", "lib64/pkcs11", "lib/pkcs11", "lib64")]
+    "lib/softhsm", "lib/x86_64-linux-gnu/softhsm", "lib/aarch64-linux-gnu/softhsm", "lib64/pkcs11",
+    "lib/pkcs11", "lib64")]
 
 
 @pytest.fixture
