@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Fixtures: pki, world (a larger one), blob (64 MiB), small (1 MiB), rig (starts
-things and ends them), shared (the same for the tests of a file); a limit of time for each test; what the processes said when one fails."""
+things and ends them), shared (the same for the tests of a file); a limit of time for
+each test; what the processes said when one fails."""
 
 import contextlib
 import faulthandler

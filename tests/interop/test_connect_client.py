@@ -129,10 +129,17 @@ def test_files_that_do_not_do(demanding, world, args, words):
     assert r.code == 2 and words in r.err and r.out.count(b"\n") == 1, r
 
 
+def test_the_pin_of_a_token_is_not_shown():
+    """The URL is, for it may be misspelt."""
+    r = Run("--json", "--cert", "pkcs11:token=none;object=me?pin-value=hunter2&x=y", "localhost:1")
+    assert r.code == 2 and "token=none" in r.err and "hunter2" not in r.err + r.out.decode(), r
+
+
 # --- a token --------------------------------------------------------------------------
 
 MODULES = [f"/usr/{lib}/libsofthsm2.so" for lib in (
-    "lib/softhsm", "lib/x86_64-linux-gnu/softhsm", "lib/aarch64-linux-gnu/softhsm", "lib64/pkcs11", "lib/pkcs11", "lib64")]
+    "lib/softhsm", "lib/x86_64-linux-gnu/softhsm", "lib/aarch64-linux-gnu/softhsm", "lib64/pkcs11",
+    "lib/pkcs11", "lib64")]
 
 
 @pytest.fixture
@@ -147,19 +154,22 @@ def token(tmp_path, world):
     env = {"SOFTHSM2_CONF": str(tmp_path / "softhsm.conf")}
 
     def do(*command):
-        return subprocess.run(list(map(str, command)), env=dict(os.environ, GNUTLS_PIN="1234", GNUTLS_SO_PIN="1234", **env),
-                              check=True, capture_output=True, timeout=20).stdout
+        pins = {"GNUTLS_PIN": "1234", "GNUTLS_SO_PIN": "1234"}
+        return subprocess.run(list(map(str, command)), env={**os.environ, **env, **pins}, check=True,
+                              capture_output=True, timeout=20).stdout
     do(tools[0], "--module", module, "--init-token", "--free", "--label", "ours", "--pin", "1234", "--so-pin", "1234")
     if b"token=ours" not in do(tools[1], "--list-token-urls"):
         pytest.skip("p11-kit does not know SoftHSM's module: the package softhsm2 tells it")
     url = "pkcs11:token=ours"
     for kind, file in ("--load-privkey", world.client.key), ("--load-certificate", world.client.leaf):
-        do(tools[1], "--provider", module, "--login", "--batch", "--write", kind, file, "--label", "me", "--id", "01", url)
+        do(tools[1], "--provider", module, "--login", "--batch", "--write", kind, file, "--label", "me", "--id", "01",
+           url)
     return env, url + ";object=me?pin-value=1234"
 
 
 def test_a_token(demanding, world, token):
     env, url = token
     for version in VERSIONS:
-        c = Check("--ca", world.ca, "--cert", url, "--key", url, f"localhost:{demanding['openssl', version]}", env=env).fine()
+        target = f"localhost:{demanding['openssl', version]}"
+        c = Check("--ca", world.ca, "--cert", url, "--key", url, target, env=env).fine()
         assert auth(c) == (True, True, True), c

@@ -90,7 +90,8 @@ class Ways:
         return (self.rig.add(servers.Source(b"HTTP/1.0 400 Bad Request\r\n\r\n")).target,)
 
     def demanding(self):
-        return self.shown("good", options=("-Verify", "1", "-verify_return_error", "-CAfile", self.world.client_root.cert))
+        ca = self.world.client_root.cert
+        return self.shown("good", options=("-Verify", "1", "-verify_return_error", "-CAfile", ca))
 
     def selfsigned(self):
         return self.shown("selfsigned", server=peers.GnutlsServ)

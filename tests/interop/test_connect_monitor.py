@@ -239,7 +239,8 @@ def test_what_nobody_knows_cannot_be_expected(speaks, option, text):
 
 
 @pytest.mark.parametrize("version,args,code", [
-    ("1.2", ["--min-tls", "1.3"], 15), ("1.3", ["--max-tls", "1.2"], 15), ("1.2", [], 0), ("1.3", ["--min-tls", "1.3"], 0)])
+    ("1.2", ["--min-tls", "1.3"], 15), ("1.3", ["--max-tls", "1.2"], 15), ("1.2", [], 0),
+    ("1.3", ["--min-tls", "1.3"], 0)])
 def test_versions(rig, world, version, args, code):
     s = rig.start(peers.OpensslSite(world.good, version))
     c = Check("--ca", world.ca, *args, f"localhost:{s.port}")

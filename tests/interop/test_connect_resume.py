@@ -52,7 +52,8 @@ def test_resumed(world, at, kind, version):
     assert b"resumed" in Run("--check", *args).out
 
 
-@pytest.mark.parametrize("kind,version", [("gnutls without", "1.2"), ("gnutls without", "1.3"), ("nginx without", "1.2")])
+@pytest.mark.parametrize("kind,version", [
+    ("gnutls without", "1.2"), ("gnutls without", "1.3"), ("nginx without", "1.2")])
 def test_not_resumed(world, at, kind, version):
     args = ("--resume", "--ca", world.ca, at[kind, version])
     c = Check(*args)
@@ -100,9 +101,9 @@ def test_early_data_to_gnutls(rig, world, early_file, args):
 
 
 def test_early_data_to_nginx(world, at, early_file):
-    c = Check("--early-data", early_file, "--ca", world.ca, at["nginx early", "1.3"]).fine()
-    assert c.doc["tls"]["early_data"] is True, c
-    assert b"early data accepted" in Run("--check", "--early-data", early_file, "--ca", world.ca, at["nginx early", "1.3"]).out
+    args = ("--early-data", early_file, "--ca", world.ca, at["nginx early", "1.3"])
+    assert Check(*args).fine().doc["tls"]["early_data"] is True
+    assert b"early data accepted" in Run("--check", *args).out
 
 
 @pytest.mark.parametrize("kind,version", [("openssl", "1.3"), ("gnutls", "1.3"), ("nginx", "1.3"), ("haproxy", "1.3"),

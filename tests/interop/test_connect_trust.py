@@ -220,7 +220,8 @@ def test_record_with_blanks(world, at):
     Check("--tlsa", f"{head} {digits[:20].upper()} {digits[20:].upper()}", at("good")).fine()
 
 
-@pytest.mark.parametrize("record", ["", "3 1 1", "3 1 1 xyz", "3 1 1 ab", "4 1 1 " + 64 * "a", "3 1 1 " + 63 * "a", "ab"])
+@pytest.mark.parametrize("record", ["", "3 1 1", "3 1 1 xyz", "3 1 1 ab", "4 1 1 " + 64 * "a",
+                                    "3 1 1 " + 63 * "a", "ab"])
 def test_bad_record(at, record):
     r = Run("--json", "--tlsa", record, at("good"))
     assert r.code == 2 and "--tlsa" in r.err and r.out.count(b"\n") == 1, r
