@@ -85,7 +85,7 @@ static int parse_vouching(struct connect_plan *p, struct err *e)
 	if (o->dane && o->tlsa.n)
 		return err_set(e, ERR_CONFIG, "--dane looks records up and --tlsa gives them: one of both");
 	if (o->dane && !tlsa_can_lookup())
-		return err_set(e, ERR_CONFIG, "--dane: this tlskit was built without libgnutls-dane; give the record with --tlsa");
+		return err_set(e, ERR_CONFIG, "--dane: there is no libgnutls-dane here (or tlskit was built without it); install it, or give the record with --tlsa");
 	if ((o->dane || o->tlsa.n || o->ocsp || o->must_staple) && o->tls.psk_file)
 		return err_set(e, ERR_CONFIG, "%s is about a certificate, and with --psk-file there is none",
 			o->dane ? "--dane" : o->tlsa.n ? "--tlsa" : o->ocsp ? "--ocsp" : "--must-staple");
