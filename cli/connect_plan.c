@@ -123,6 +123,7 @@ static struct probe_names names(const struct opt_list *l)
 /* What nobody knows will never be agreed on. */
 static int check_expected(const char *option, struct names_wanted w, struct err *e)
 {
+	const char *unknown;
 	char *priority;
 
 	w.min_version = 12;
@@ -130,7 +131,10 @@ static int check_expected(const char *option, struct names_wanted w, struct err 
 	w.certificates = w.psk = true;
 	priority = names_priority(&w, e);
 	free(priority);
-	return priority ? 0 : err_prefix(e, "%s", option);
+	if (priority)
+		return 0;
+	unknown = strstr(e->msg, ": unknown "); /* behind the option that it is for elsewhere */
+	return err_set(e, e->kind, "%s%s", option, unknown ? unknown : e->msg);
 }
 
 static int parse_expecting(struct connect_plan *p, struct err *e)

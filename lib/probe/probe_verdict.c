@@ -83,6 +83,34 @@ void probe_note_resumption(struct probe *p)
 		check_fault_add(c, CHECK_EXPECT, CHECK_AT_EXPECT, "--early-data: the server rejected it");
 }
 
+/* "h2, http/1.1" */
+static char *join(const struct probe_names *names)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	for (size_t i = 0; i < names->n; i++)
+		fprintf(out, "%s%s", i ? ", " : "", names->v[i]);
+	return fclose(out) == 0 ? text : NULL;
+}
+
+static void unexpected(struct probe *p, const char *option, const char *what, const char *have,
+	const struct probe_names *wanted)
+{
+	char *names = join(wanted);
+
+	if (have)
+		check_fault_add(p->check, CHECK_EXPECT, CHECK_AT_EXPECT, "the %s is %s, not %s (%s)", what, have,
+			names ? names : "what was expected", option);
+	else
+		check_fault_add(p->check, CHECK_EXPECT, CHECK_AT_EXPECT, "there is no %s, where %s was expected (%s)", what,
+			names ? names : "one", option);
+	free(names);
+}
+
 /* --- what went wrong ------------------------------------------------------------------------ */
 
 bool probe_is_refusal(const struct session_story *s)
@@ -151,35 +179,15 @@ void probe_note_failure(struct probe *p, const struct err *e)
 		note_refusal(p, &s);
 		return;
 	}
+	if (s.alert_received && s.alert == GNUTLS_A_NO_APPLICATION_PROTOCOL && p->goal->expect_alpn.n) {
+		unexpected(p, "--expect-alpn", "protocol that the server takes", NULL, &p->goal->expect_alpn);
+		return;
+	}
 	check_fault_add(c, p->second ? CHECK_EXPECT : e->kind == ERR_AUTH ? CHECK_UNTRUSTED : CHECK_HANDSHAKE,
 		p->second ? CHECK_AT_EXPECT : CHECK_AT_HANDSHAKE, "%s%s", p->second ? "while resuming: " : "", e->msg);
 }
 
 /* --- what was expected ------------------------------------------------------------------------- */
-
-/* "h2, http/1.1" */
-static char *join(const struct probe_names *names)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	if (!out)
-		return NULL;
-	for (size_t i = 0; i < names->n; i++)
-		fprintf(out, "%s%s", i ? ", " : "", names->v[i]);
-	return fclose(out) == 0 ? text : NULL;
-}
-
-static void unexpected(struct probe *p, const char *option, const char *what, const char *have,
-	const struct probe_names *wanted)
-{
-	char *names = join(wanted);
-
-	check_fault_add(p->check, CHECK_EXPECT, CHECK_AT_EXPECT, "the %s is %s, not %s (%s)", what, have ? have : "not there",
-		names ? names : "what was expected", option);
-	free(names);
-}
 
 static bool same(const char *have, const char *wanted)
 {
@@ -251,7 +259,7 @@ void probe_judge_rest(struct probe *p)
 		expect_validity(p);
 	if (!c->version)
 		return;
-	expect(p, "--expect-alpn", "protocol agreed on by ALPN", c->alpn, &g->expect_alpn, same);
+	expect(p, "--expect-alpn", "protocol by ALPN", c->alpn, &g->expect_alpn, same);
 	expect(p, "--expect-group", "group", c->group, &g->expect_group, names_same_group);
 	expect(p, "--expect-ciphersuite", "suite", c->ciphersuite, &g->expect_suite, same_suite);
 	if (c->chain)

@@ -227,7 +227,7 @@ def test_nothing_is_agreed_on(rig, world, at):
     c = Check("--ca", world.ca, "--expect-alpn", "h2", f"localhost:{s.port}")
     assert codes(c) == [31] and c.doc["tls"]["alpn"] is None and c.doc["verify"]["ok"] is True, c
     c = Check("--ca", world.ca, "--expect-alpn", "h2", at("good"))
-    assert codes(c) == [15] and c.doc["alert"]["name"] == "no_application_protocol", c
+    assert codes(c) == [31] and c.doc["alert"]["name"] == "no_application_protocol", c
 
 
 @pytest.mark.parametrize("option,text", [("--expect-group", "X25518"), ("--expect-ciphersuite", "TLS_NO_SUCH"),
