@@ -125,13 +125,15 @@ static int check_expected(const char *option, struct names_wanted w, struct err 
 {
 	const char *unknown;
 	char *priority;
+	bool known;
 
 	w.min_version = 12;
 	w.max_version = 13;
 	w.certificates = w.psk = true;
 	priority = names_priority(&w, e);
+	known = priority != NULL;
 	free(priority);
-	if (priority)
+	if (known)
 		return 0;
 	unknown = strstr(e->msg, ": unknown "); /* behind the option that it is for elsewhere */
 	return err_set(e, e->kind, "%s%s", option, unknown ? unknown : e->msg);
