@@ -365,6 +365,21 @@ static int alert_for(const struct check *c)
 	}
 }
 
+/* The second connection was not resumed, so anybody may have answered it: who shows the
+ * certificate that was judged is the server that was judged. */
+static int judge_again(struct probe *p, const gnutls_datum_t *der, size_t n, struct err *e)
+{
+	const gnutls_datum_t *leaf = &p->check->chain->certs[0].der;
+
+	if (n && der[0].size == leaf->size && memcmp(der[0].data, leaf->data, leaf->size) == 0)
+		return 0;
+	p->refused = true;
+	err_set(e, ERR_AUTH, "another certificate than before");
+	check_fault_add(p->check, CHECK_EXPECT, CHECK_AT_EXPECT,
+		"the session was not resumed: the second connection was answered with another certificate than the first");
+	return GNUTLS_A_BAD_CERTIFICATE;
+}
+
 /* A check goes on in spite of faults, to find them all; but nobody shows his own
  * certificate to a server that is not who it should be. */
 int probe_judge(void *arg, struct session *s, struct err *e)
@@ -375,7 +390,7 @@ int probe_judge(void *arg, struct session *s, struct err *e)
 	const gnutls_datum_t *der = session_chain(s, &n);
 
 	if (p->judged)
-		return 0; /* the second connection was not resumed: the same server */
+		return judge_again(p, der, n, e);
 	p->judged = true;
 	c->verified = !p->goal->no_verify;
 	if (inspect(p, s, der, n, e) < 0) {

@@ -107,6 +107,43 @@ Test(probe_second, the_second_one_breaks)
 	cr_assert_eq(probing.check->verify_ok, CHECK_YES);
 }
 
+/* The second one is answered by somebody with another certificate. */
+static void be_another(struct tls_server *s, int fd)
+{
+	(void)fd;
+	if (s->peer.accepted < 2)
+		return;
+	gnutls_certificate_free_keys(s->cred);
+	cr_assert_eq(gnutls_certificate_set_x509_key(s->cred, &probing_node[0].crt, 1, probing_node[0].key), 0);
+}
+
+static void probe_two_servers(bool keep)
+{
+	pki_node(&probing_node[0], &(struct pki_spec){ .dn = "CN=localhost", .names = { "dns:localhost" }, PROBING_VALID });
+	probing.server.tickets = probing.server.no_resumption = true;
+	probing.server.before = be_another;
+	probing.goal.resume = true;
+	probing.goal.keep = probing.takes = keep;
+	probing_use_client_cert();
+	probing.server.wants = GNUTLS_CERT_REQUEST;
+	probing_run();
+	probing_must_end(CHECK_EXPECT);
+	probing_must_say(CHECK_EXPECT, CHECK_AT_EXPECT, "another certificate");
+	cr_assert_null(probing.conn);
+	probing_end_server();
+	cr_assert_eq(probing.server.client_certs, 1, "the second one did not see ours");
+}
+
+Test(probe_second, another_server)
+{
+	probe_two_servers(false);
+}
+
+Test(probe_second, another_server_to_talk_with)
+{
+	probe_two_servers(true);
+}
+
 /* --- early data ------------------------------------------------------------------------------------ */
 
 static void send_early(size_t n)
