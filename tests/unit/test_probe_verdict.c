@@ -187,7 +187,7 @@ Test(probe_verdict, nothing_where_something_is_expected)
 	probing.goal.expect_alpn = NAMES("h2");
 	probing_run();
 	probing_must_end(CHECK_EXPECT);
-	probing_must_say(CHECK_EXPECT, CHECK_AT_EXPECT, "not there");
+	probing_must_say(CHECK_EXPECT, CHECK_AT_EXPECT, "there is no protocol by ALPN");
 }
 
 /* A handshake that failed is the fault, not what it did not come to. */
