@@ -33,7 +33,7 @@ struct scan_try {
 	/* out */
 	enum check_answer taken; /* unknown: no answer */
 	const char *pick; /* of `kind`: what the server chose; static; NULL: none */
-	char reason[160]; /* unless taken */
+	char reason[sizeof(((struct err *)0)->msg)]; /* unless taken */
 	bool refused; /* by an alert */
 	bool reached; /* the way to the server is open */
 	enum check_code code; /* unless reached: what stood in the way */
