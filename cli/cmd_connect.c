@@ -22,37 +22,48 @@ static const struct opt modes[] = {
 	{ .name = "json", .type = OPT_FLAG, AT(json), .help = "Check, and write a JSON object for each target, on a line of its own." },
 	{ .name = "nagios", .type = OPT_FLAG, AT(nagios), .help = "Check, with the line and the exit codes of a Nagios plugin." },
 	{ .name = "prometheus", .type = OPT_FLAG, AT(prometheus), .help = "Check, and write metrics in Prometheus' text format." },
-	{ .name = "print-pin", .type = OPT_FLAG, AT(print_pin), .help = "Check, and write only the pin of the server's key, for --pin." },
+	{ .name = "print-pin", .type = OPT_FLAG, AT(print_pin),
+		.help = "Check, and write only the pin of the server's key, for --pin. What is wrong with it is "
+			"said on standard error." },
+	{ .name = "scan", .type = OPT_FLAG, AT(scan),
+		.help = "Find out which versions, cipher suites, groups and signatures the server takes, by a handshake each. Nothing is verified." },
 	{ .name = NULL },
 };
 
 static const struct opt reaching[] = {
 	{ .name = "timeout", .type = OPT_DURATION, .arg = "TIME", AT(timeout_ms), .def = "10s",
-		.help = "For all that is done with a target, from its look-up to the end of the handshake; 0: none." },
+		.help = "For all of a check, from the look-up of the name on; in a talk, until the handshake is "
+			"over. 0: no limit." },
 	{ .name = "ipv4", .letter = '4', .type = OPT_FLAG, AT(v4), .help = "Use IPv4 addresses only." },
 	{ .name = "ipv6", .letter = '6', .type = OPT_FLAG, AT(v6), .help = "Use IPv6 addresses only." },
 	{ .name = "starttls", .type = OPT_STRING, .arg = "PROTO", AT(starttls),
 		.choices = "smtp|lmtp|imap|pop3|ftp|nntp|sieve|xmpp|xmpp-server|ldap|postgres|mysql|irc",
 		.complete = OPT_COMPLETE_CHOICES,
-		.help = "Speak this protocol first and have it go over to TLS. Its usual port is taken where none is typed." },
+		.help = "Speak this protocol first and have it go over to TLS: smtp, lmtp, imap, pop3, ftp, nntp, sieve, "
+			"xmpp, xmpp-server, ldap, postgres, mysql or irc. Its usual port is taken where none is typed." },
 	{ .name = "starttls-name", .type = OPT_STRING, .arg = "NAME", AT(starttls_name), .def_text = "the target's for xmpp",
 		.help = "Name to say before TLS: the domain with xmpp, our own with smtp and lmtp." },
 	{ .name = "proxy", .type = OPT_STRING, .arg = "URL", AT(proxy),
-		.help = "Go through http://[USER:PASSWORD@]HOST:PORT, socks5://… (names are resolved here) or socks5h://… (by the proxy)." },
+		.help = "Go through this proxy: http://[USER:PASSWORD@]HOST:PORT, socks5://… (names are resolved "
+			"here) or socks5h://… (by the proxy)." },
 	{ .name = "resolve", .type = OPT_STRING, .arg = "ADDRESS", AT(resolve),
-		.help = "Connect to this address in place of the target's; name and verification stay the target's." },
-	{ .name = "all-addresses", .type = OPT_FLAG, AT(all_addresses), .help = "Check each address of a name by itself; the worst decides." },
+		.help = "Connect to this IP address or host, IP:PORT too, in place of the target's; name and "
+			"verification stay the target's." },
+	{ .name = "all-addresses", .type = OPT_FLAG, AT(all_addresses),
+		.help = "Check each address of a name by itself; the worst gives the exit code." },
 	{ .name = "targets", .type = OPT_STRING, .arg = "FILE", AT(targets), .complete = OPT_COMPLETE_FILE,
-		.help = "Check the addresses of this file as well, one a line (#: a comment); - is standard input." },
+		.help = "Check the addresses of this file as well, one a line (# begins a comment); - is standard input." },
 	{ .name = "jobs", .letter = 'j', .type = OPT_UINT, .arg = "N", AT(jobs), .def = "16", .min = 1, .max = 4096,
-		.help = "How many targets are looked at side by side." },
+		.help = "How many targets are checked at the same time." },
 	{ .name = NULL },
 };
 
 static const struct opt expecting[] = {
 	{ .name = "warn", .type = OPT_STRING, .arg = "LIMIT", AT(warn),
-		.help = "Fail with code 30 when the certificate expires within so many days (30, 30d), or when less of its lifetime is left (20%)." },
-	{ .name = "crit", .type = OPT_STRING, .arg = "LIMIT", AT(crit), .help = "The same; below it Nagios is told CRITICAL and not WARNING." },
+		.help = "Fail with code 30 when the certificate expires within so many days (30, 30d), or when "
+			"less than that part of its lifetime is left (20%)." },
+	{ .name = "crit", .type = OPT_STRING, .arg = "LIMIT", AT(crit),
+		.help = "Likewise; with --nagios it is CRITICAL then and not WARNING." },
 	{ .name = "expect-alpn", .type = OPT_COMMA, .arg = "LIST", AT(expect_alpn),
 		.help = "Fail with code 31 unless one of these protocols is agreed on. They are offered, unless --alpn says what is." },
 	{ .name = "expect-group", .type = OPT_COMMA, .arg = "LIST", AT(expect_group), .complete = OPT_COMPLETE_GROUPS,
@@ -66,7 +77,8 @@ static const struct opt expecting[] = {
 
 static const struct opt vouching[] = {
 	{ .name = "must-staple", .type = OPT_FLAG, AT(must_staple), .help = "The server must staple an OCSP answer, whatever its certificate says." },
-	{ .name = "ocsp", .type = OPT_FLAG, AT(ocsp), .help = "Ask the responder that the certificate names whether it is revoked." },
+	{ .name = "ocsp", .type = OPT_FLAG, AT(ocsp),
+		.help = "Ask the OCSP responder that the certificate names whether it is revoked." },
 	{ .name = "ocsp-timeout", .type = OPT_DURATION, .arg = "TIME", AT(ocsp_timeout_ms), .def = "5s", .min = 1,
 		.help = "How long to wait for it." },
 	{ .name = "tlsa", .type = OPT_LIST, .arg = "RECORD", AT(tlsa),
@@ -77,26 +89,32 @@ static const struct opt vouching[] = {
 
 static const struct opt sessions[] = {
 	{ .name = "resume", .type = OPT_FLAG, AT(resume),
-		.help = "Connect a second time and resume the session; it is an error (31) when the server does not." },
+		.help = "Connect a second time and resume the session; when the server does not, that is an error (31)." },
 	{ .name = "early-data", .type = OPT_STRING, .arg = "FILE", AT(early_data), .complete = OPT_COMPLETE_FILE,
-		.help = "Send this along with the first flight of the resumed session. It can be replayed by anybody on the way." },
+		.help = "Resume, and send this with the first flight, before the handshake is over. Anybody on "
+			"the way can have it arrive twice." },
 	{ .name = NULL },
 };
 
 static const struct opt showing[] = {
-	{ .name = "show-chain", .type = OPT_FLAG, AT(show_chain), .help = "Show every certificate in full." },
+	{ .name = "show-chain", .type = OPT_FLAG, AT(show_chain),
+		.help = "Show every certificate in full: serial number, pin, fingerprint and what else there is." },
 	{ .name = "save-chain", .type = OPT_STRING, .arg = "FILE", AT(save_chain), .complete = OPT_COMPLETE_FILE,
-		.help = "Write the certificates here as they were sent, as PEM." },
+		.help = "Write the certificates that the server sent to this file, as PEM." },
 	{ .name = NULL },
 };
 
 static const struct opt talking[] = {
-	{ .name = "crlf", .type = OPT_FLAG, AT(crlf), .help = "Send each end of a line as CR LF." },
+	{ .name = "crlf", .type = OPT_FLAG, AT(crlf),
+		.help = "End each line that is sent with CR LF, as SMTP, IMAP, HTTP and others want it." },
 	{ .name = "ignore-eof", .type = OPT_FLAG, AT(ignore_eof),
-		.help = "Tell the server nothing when standard input ends. Otherwise it gets close_notify, which some take for the end of everything." },
+		.help = "Do not tell the server that standard input has ended, and wait for its end. Without this it is "
+			"sent close_notify, upon which some servers leave at once." },
 	{ .name = "allow-truncation", .type = OPT_FLAG, AT(allow_truncation),
-		.help = "Take it for a clean end when the server ends without close_notify (else 32)." },
-	{ .name = "verbose", .letter = 'v', .type = OPT_FLAG, AT(verbose), .help = "Show the report of a check on standard error first." },
+		.help = "A server that ends without close_notify has ended well. Without this it is an error "
+			"(32), as data may be missing." },
+	{ .name = "verbose", .letter = 'v', .type = OPT_FLAG, AT(verbose),
+		.help = "Write the report of a check to standard error first." },
 	{ .name = NULL },
 };
 
@@ -120,11 +138,12 @@ static const struct opt_operand operand_rows[] = {
 };
 
 static const struct opt_example examples[] = {
-	{ "tlskit connect --check www.example.org", "Is all well with this server? The exit code says it to a script." },
+	{ "tlskit connect --check www.example.org", "Is all well with this server? The exit code tells a script." },
 	{ "tlskit connect --json --warn 20% --targets hosts.txt", "Check many, side by side, one JSON object a line." },
 	{ "tlskit connect --check --starttls smtp mail.example.org", "A mail server, by STARTTLS on port 587." },
-	{ "printf 'GET / HTTP/1.0\\r\\n\\r\\n' | tlskit connect www.example.org", "Send a request, print the reply." },
+	{ "printf 'GET / HTTP/1.0\\r\\n\\r\\n' | tlskit connect --ignore-eof www.example.org", "Send a request, print the reply." },
 	{ "tlskit connect --check db.example:5433 --ca ca.pem -c app.pem -k app.key", "Does it let this client certificate in?" },
+	{ "tlskit connect --scan www.example.org", "Which versions and cipher suites does it take?" },
 	{ NULL, NULL },
 };
 
@@ -177,7 +196,17 @@ static void usage_as_json(const struct err *e)
 	check_free(c);
 }
 
-/* What was asked for cannot be done: the exit code. */
+int connect_refuse(bool json, bool nagios, const struct err *e)
+{
+	connect_complain("%s", e->msg);
+	if (json)
+		usage_as_json(e);
+	else if (nagios)
+		printf("TLS UNKNOWN - %s\n", e->msg);
+	return nagios && !json ? check_nagios_code(CHECK_USAGE) : err_exit_code(e);
+}
+
+/* Before the options are known. */
 static int refuse(int argc, char **argv, const struct err *e)
 {
 	bool json = false, nagios = false;
@@ -186,16 +215,13 @@ static int refuse(int argc, char **argv, const struct err *e)
 		json |= strcmp(argv[i], "--json") == 0;
 		nagios |= strcmp(argv[i], "--nagios") == 0;
 	}
-	connect_complain("%s", e->msg);
-	if (json)
-		usage_as_json(e);
-	if (nagios)
-		printf("TLS UNKNOWN - %s\n", e->msg);
-	return nagios ? check_nagios_code(CHECK_USAGE) : err_exit_code(e);
+	return connect_refuse(json, nagios, e);
 }
 
 static int run_mode(const struct connect_plan *p)
 {
+	if (p->o->scan)
+		return connect_scan(p);
 	return p->goal.keep ? connect_talk(p) : connect_check(p);
 }
 

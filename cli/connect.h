@@ -54,6 +54,9 @@ int connect_save_chain(const struct chain *chain, const char *path);
 /* "tlskit connect: …" on standard error. */
 void connect_complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* What was asked for cannot be done: says so in the form that is wanted. The exit code. */
+int connect_refuse(bool json, bool nagios, const struct err *e);
+
 /* Whether a screen on this stream is coloured: a terminal, and no NO_COLOR. */
 bool connect_colour(int fd);
 

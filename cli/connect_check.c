@@ -22,7 +22,7 @@ struct run {
 	FILE *file; /* of --targets; NULL: none, or read */
 	char *line;
 	size_t line_size;
-	struct check **kept; /* for Prometheus, which wants them together */
+	struct check **kept; /* for Prometheus, which wants them together, and Nagios, which wants the worst first */
 	size_t n_kept;
 	bool many;
 	bool progress, progress_shown;
@@ -114,13 +114,37 @@ static void keep(struct run *r, struct check *c)
 	r->kept[r->n_kept++] = c;
 }
 
+/* Of Nagios's states: unknown is less than critical. */
+static int weight(int state)
+{
+	static const int weights[] = { 0, 1, 3, 2 };
+
+	return weights[state];
+}
+
+/* Nagios shows the first line, which so is of what decides the exit code. */
+static int write_nagios(const struct run *r)
+{
+	for (int w = 3; w >= 0; w--)
+		for (size_t i = 0; i < r->n_kept; i++)
+			if (weight(check_nagios_state(r->kept[i])) == w && check_write_nagios(stdout, r->kept[i]) < 0)
+				return -1;
+	return 0;
+}
+
+static int write_kept(const struct run *r)
+{
+	if (r->p->o->prometheus)
+		return check_write_prometheus(stdout, (const struct check *const *)r->kept, r->n_kept);
+	return write_nagios(r);
+}
+
 static void note_code(struct run *r, const struct check *c)
 {
 	int code = check_exit_code(c), state = check_nagios_state(c);
-	static const int weight[] = { 0, 1, 3, 2 }; /* of Nagios's states: unknown is less than critical */
 
 	r->code = r->done ? check_worse(r->code, code) : code;
-	if (weight[state] > weight[r->nagios])
+	if (weight(state) > weight(r->nagios))
 		r->nagios = state;
 	r->done++;
 	r->failed += code != CHECK_OK;
@@ -133,7 +157,7 @@ static void on_check(void *arg, struct check *c)
 	note_code(r, c);
 	if (r->p->o->save_chain && c->chain && connect_save_chain(c->chain, r->p->o->save_chain) < 0)
 		r->write_failed = true;
-	if (r->p->o->prometheus) {
+	if (r->p->o->prometheus || (r->p->o->nagios && r->many)) {
 		keep(r, c);
 	} else {
 		clear_progress(r);
@@ -191,8 +215,10 @@ static int next_line(struct run *r, struct batch_target *out)
 		bad_line(r, text, &e);
 	}
 	if (r->file && ferror(r->file)) {
-		connect_complain("--targets %s: %s", r->p->o->targets, strerror(errno));
-		r->write_failed = true;
+		err_set(&e, ERR_CONFIG, "--targets %s: %s", r->p->o->targets, strerror(errno));
+		connect_complain("%s", e.msg);
+		bad_line(r, r->p->o->targets, &e);
+		clearerr(r->file); /* told once */
 	}
 	return 0;
 }
@@ -208,35 +234,37 @@ static int next_target(void *arg, struct batch_target *out)
 	return 1;
 }
 
-static int open_targets(struct run *r)
+static int open_targets(struct run *r, struct err *e)
 {
 	const char *path = r->p->o->targets;
 
 	if (!path)
 		return 0;
 	r->file = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
-	if (r->file)
-		return 0;
-	connect_complain("--targets %s: %s", path, strerror(errno));
-	return -1;
+	return r->file ? 0 : err_set(e, ERR_CONFIG, "--targets %s: %s", path, strerror(errno));
 }
 
 /* --- the run ---------------------------------------------------------------------------------- */
 
 static int end_code(struct run *r, bool interrupted)
 {
+	const struct connect_options *o = r->p->o;
+	struct err e = { 0 };
+
 	clear_progress(r);
-	if (r->p->o->prometheus && check_write_prometheus(stdout, (const struct check *const *)r->kept, r->n_kept) < 0)
+	if (r->done == 0 && !interrupted && !r->write_failed) {
+		err_set(&e, ERR_CONFIG, "--targets %s: no target in there", o->targets);
+		return connect_refuse(o->json, o->nagios, &e);
+	}
+	if (write_kept(r) < 0)
 		r->write_failed = true;
 	if (interrupted)
 		connect_complain("interrupted: %zu targets were checked", r->done);
-	if (r->done == 0 && !interrupted)
-		connect_complain("--targets %s: no target in there", r->p->o->targets);
-	if (r->write_failed || interrupted || r->done == 0) {
+	if (r->write_failed || interrupted) {
 		r->nagios = check_nagios_code(CHECK_FAILED);
-		r->code = r->done == 0 && !interrupted ? CHECK_USAGE : CHECK_FAILED;
+		r->code = CHECK_FAILED;
 	}
-	return r->p->o->nagios ? r->nagios : r->code;
+	return o->nagios ? r->nagios : r->code;
 }
 
 int connect_check(const struct connect_plan *p)
@@ -248,8 +276,8 @@ int connect_check(const struct connect_plan *p)
 	bool interrupted = false;
 	int code;
 
-	if (open_targets(&r) < 0)
-		return CHECK_USAGE;
+	if (open_targets(&r, &e) < 0)
+		return connect_refuse(p->o->json, p->o->nagios, &e);
 	r.progress = r.many && isatty(STDERR_FILENO);
 	if (batch_run(&o, &interrupted, &e) < 0) {
 		connect_complain("%s", e.msg);

@@ -10,6 +10,7 @@
 #include "cli/connect.h"
 #include "lib/base/units.h"
 #include "lib/net/starttls.h"
+#include "lib/tls/names.h"
 
 #define DAY_MS 86400000.0
 
@@ -84,7 +85,7 @@ static int parse_vouching(struct connect_plan *p, struct err *e)
 	if (o->dane && o->tlsa.n)
 		return err_set(e, ERR_CONFIG, "--dane looks records up and --tlsa gives them: one of both");
 	if (o->dane && !tlsa_can_lookup())
-		return err_set(e, ERR_CONFIG, "--dane: this tlskit was built without libgnutls-dane; give the record with --tlsa");
+		return err_set(e, ERR_CONFIG, "--dane: there is no libgnutls-dane here (or tlskit was built without it); install it, or give the record with --tlsa");
 	if ((o->dane || o->tlsa.n || o->ocsp || o->must_staple) && o->tls.psk_file)
 		return err_set(e, ERR_CONFIG, "%s is about a certificate, and with --psk-file there is none",
 			o->dane ? "--dane" : o->tlsa.n ? "--tlsa" : o->ocsp ? "--ocsp" : "--must-staple");
@@ -119,6 +120,25 @@ static struct probe_names names(const struct opt_list *l)
 	return (struct probe_names){ .v = (const char *const *)l->v, .n = l->n };
 }
 
+/* What nobody knows will never be agreed on. */
+static int check_expected(const char *option, struct names_wanted w, struct err *e)
+{
+	const char *unknown;
+	char *priority;
+	bool known;
+
+	w.min_version = 12;
+	w.max_version = 13;
+	w.certificates = w.psk = true;
+	priority = names_priority(&w, e);
+	known = priority != NULL;
+	free(priority);
+	if (known)
+		return 0;
+	unknown = strstr(e->msg, ": unknown "); /* behind the option that it is for elsewhere */
+	return err_set(e, e->kind, "%s%s", option, unknown ? unknown : e->msg);
+}
+
 static int parse_expecting(struct connect_plan *p, struct err *e)
 {
 	const struct connect_options *o = p->o;
@@ -127,12 +147,40 @@ static int parse_expecting(struct connect_plan *p, struct err *e)
 	p->goal.expect_group = names(&o->expect_group);
 	p->goal.expect_suite = names(&o->expect_suite);
 	p->goal.expect_issuer = names(&o->expect_issuer);
+	if (check_expected("--expect-group", (struct names_wanted){ .groups = { o->expect_group.v, o->expect_group.n } }, e) < 0)
+		return -1;
+	if (check_expected("--expect-ciphersuite", (struct names_wanted){ .suites = { o->expect_suite.v, o->expect_suite.n } }, e) < 0)
+		return -1;
 	if (parse_limit("--warn", o->warn, &p->goal.warn, e) < 0 || parse_limit("--crit", o->crit, &p->goal.crit, e) < 0)
 		return -1;
 	return 0;
 }
 
 /* --- what would be without effect, although somebody counts on it ------------------------- */
+
+/* A scan decides itself what is offered, and verifies nothing. */
+static int check_scan(const struct connect_options *o, struct err *e)
+{
+	const struct tlsopt *t = &o->tls;
+	const struct {
+		bool given;
+		const char *name;
+	} pointless[] = { { t->ca, "--ca" }, { t->crl, "--crl" }, { t->pin.n, "--pin" }, { t->verify_name, "--verify-name" },
+		{ t->psk_file, "--psk-file" }, { t->min_tls, "--min-tls" }, { !t->max_tls, "--max-tls" },
+		{ t->alpn.n, "--alpn" }, { t->ciphersuite.n, "--ciphersuite" }, { t->group.n, "--group" },
+		{ t->signature.n, "--signature" }, { t->priority, "--priority" }, { t->keylog, "--keylog" },
+		{ o->expect_alpn.n, "--expect-alpn" }, { o->expect_group.n, "--expect-group" },
+		{ o->expect_suite.n, "--expect-ciphersuite" }, { o->expect_issuer.n, "--expect-issuer" }, { o->warn, "--warn" },
+		{ o->crit, "--crit" }, { o->must_staple, "--must-staple" }, { o->ocsp, "--ocsp" }, { o->tlsa.n, "--tlsa" },
+		{ o->dane, "--dane" }, { o->resume, "--resume" }, { o->early_data, "--early-data" },
+		{ o->show_chain, "--show-chain" }, { o->save_chain, "--save-chain" } };
+
+	for (size_t i = 0; i < sizeof(pointless) / sizeof(*pointless); i++)
+		if (pointless[i].given)
+			return err_set(e, ERR_CONFIG, "%s has no effect with --scan, which offers all there is and verifies nothing",
+				pointless[i].name);
+	return 0;
+}
 
 static int check_modes(const struct connect_plan *p, struct err *e)
 {
@@ -155,6 +203,8 @@ static int check_modes(const struct connect_plan *p, struct err *e)
 			o->targets ? "--targets" : "--all-addresses");
 	if (p->goal.keep && o->show_chain && !o->verbose)
 		return err_set(e, ERR_CONFIG, "--show-chain needs --check or --verbose");
+	if (o->scan && check_scan(o, e) < 0)
+		return -1;
 	if (o->scan && (o->targets || o->all_addresses))
 		return err_set(e, ERR_CONFIG, "--scan looks at one server: leave out %s", o->targets ? "--targets" : "--all-addresses");
 	return 0;

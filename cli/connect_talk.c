@@ -57,9 +57,9 @@ static void greet(const struct check *c)
 {
 	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
 		return;
-	fprintf(stderr, "Connected to %s by %s, %s%s%s%s.\n", c->target, c->version ? c->version : "TLS",
-		c->ciphersuite ? c->ciphersuite : "an unknown suite", c->verified ? ", verified by its " : ", NOT VERIFIED",
-		c->verified && c->by ? c->by : "", c->alpn ? ", ALPN agreed" : "");
+	fprintf(stderr, "Connected to %s by %s, %s%s%s%s%s.\n", c->target, c->version ? c->version : "TLS",
+		c->ciphersuite ? c->ciphersuite : "an unknown suite", c->alpn ? ", ALPN " : "", c->alpn ? c->alpn : "",
+		c->verified ? ", verified by " : ", NOT VERIFIED", c->verified && c->by ? c->by : "");
 }
 
 /* --- the talk ------------------------------------------------------------------------------- */
@@ -73,8 +73,11 @@ static int code_of(const struct call *call, const struct talk_result *r)
 	if (r->end == TALK_ENDED || forgiven)
 		return CHECK_OK;
 	connect_complain("%s", r->e.msg);
-	if (r->end == TALK_TRUNCATED)
+	if (r->end == TALK_TRUNCATED) {
+		if (!call->p->o->ignore_eof && r->e.kind == ERR_TRUNCATED)
+			fprintf(stderr, "  if it left because our input had ended: --ignore-eof; if it never sends one: --allow-truncation\n");
 		return CHECK_TRUNCATED;
+	}
 	if (s.alert_received)
 		return probe_is_refusal(&s) ? CHECK_CLIENT_CERT : CHECK_HANDSHAKE;
 	return r->e.kind == ERR_IO ? CHECK_TRUNCATED : CHECK_FAILED;

@@ -3,9 +3,6 @@
 
 #include <event2/event.h>
 #include <gnutls/gnutls.h>
-#ifdef HAVE_LIBCRYPTO
-#include <openssl/crypto.h>
-#endif
 #ifdef HAVE_SODIUM
 #include <sodium.h>
 #endif
@@ -23,9 +20,8 @@ void version_print(FILE *out)
 #ifdef HAVE_SODIUM
 	fprintf(out, "libsodium %s\n", sodium_version_string());
 #endif
-#ifdef HAVE_LIBCRYPTO
-	fprintf(out, "libcrypto (OpenSSL) %s, for ciphers alone\n", OpenSSL_version(OPENSSL_VERSION_STRING));
-#endif
+	if (aead_libcrypto_version())
+		fprintf(out, "libcrypto (OpenSSL) %s, for ciphers alone\n", aead_libcrypto_version());
 	for (size_t i = 0; (c = aead_choice(i)) != NULL; i++) {
 		fprintf(out, "%s by %s (here", c->cipher, c->engine);
 		for (size_t k = 0; k < c->n; k++)

@@ -120,7 +120,7 @@ static void *read_in(void *arg)
 	do {
 		n = read_lines(s);
 	} while (n > 0 && write_all(s->far, s->to_pair, (size_t)n) == 0);
-	if (n < 0)
+	if (n < 0 && errno != EBADF) /* a closed one has nothing to say */
 		atomic_store(&s->read_error, errno);
 	if (!s->options.ignore_eof)
 		shutdown(s->far, SHUT_WR);

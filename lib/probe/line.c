@@ -17,6 +17,7 @@
 struct line {
 	struct loop *loop;
 	const struct line_options *o;
+	const char *host; /* who the server is, however it is reached */
 	struct addr target; /* what the server is, or stands for */
 	struct addr hop; /* what is connected to: the server or the proxy */
 	struct resolve_request *look_up;
@@ -31,6 +32,8 @@ struct line {
 	char address[ADDR_TEXT_SIZE];
 	int family;
 	bool proxied; /* the proxy was talked with */
+	uint8_t rest[CHUNK]; /* what came behind its answer, where TLS is next */
+	size_t n_rest;
 	bool ended;
 	struct err err;
 	line_fn *fn;
@@ -118,6 +121,13 @@ static enum parley_status hear(struct line *l, const uint8_t *data, size_t n, si
 	return s;
 }
 
+/* The connection did, not what was said. */
+static void fail_step(struct line *l, struct err *e)
+{
+	err_prefix(e, "%s", parley_step(l->parley) ? parley_step(l->parley) : "the proxy");
+	fail(l, e);
+}
+
 /* Behind a proxy's answer a rest is the next conversation's, and the proxy is told
  * nothing more; behind a go-ahead for TLS it is a failure. So none waits while
  * something is still to be sent. */
@@ -132,8 +142,7 @@ static void converse(struct line *l)
 	for (;;) {
 		r = send_out(l, &e);
 		if (r == SOCK_FAILED) {
-			err_prefix(&e, "%s", parley_step(l->parley) ? parley_step(l->parley) : "the proxy");
-			fail(l, &e);
+			fail_step(l, &e);
 			return;
 		}
 		if (l->parley->status == PARLEY_DONE) {
@@ -144,12 +153,14 @@ static void converse(struct line *l)
 		n = sock_read(&l->sock, said, sizeof(said));
 		if (n == SOCK_BLOCKED)
 			return;
-		if (n <= 0) {
-			if (n == 0)
-				parley_end(l->parley, &e);
-			else
-				err_sys(&e, ERR_IO, l->sock.error, "the connection broke");
+		if (n == 0) {
+			parley_end(l->parley, &e);
 			fail(l, &e);
+			return;
+		}
+		if (n < 0) {
+			err_sys(&e, ERR_IO, l->sock.error, "the connection broke");
+			fail_step(l, &e);
 			return;
 		}
 		switch (hear(l, said, (size_t)n, &used)) {
@@ -206,13 +217,14 @@ static void next_conversation(struct line *l, const uint8_t *said, size_t n)
 		l->stage = CHECK_AT_PROXY;
 		l->proxied = true;
 	} else if (l->o->starttls && l->stage < CHECK_AT_STARTTLS) {
-		p = starttls_new(l->o->starttls, l->o->host ? l->o->host : l->target.host, l->o->starttls_name, &e);
+		p = starttls_new(l->o->starttls, l->host, l->o->starttls_name, &e);
 		l->stage = CHECK_AT_STARTTLS;
-	} else if (n == 0) {
+	} else {
+		if (n)
+			memcpy(l->rest, said, n);
+		l->n_rest = n;
 		done(l);
 		return;
-	} else {
-		err_set(&e, ERR_HANDSHAKE, "%zu bytes came behind the proxy's answer, before TLS began", n);
 	}
 	if (p)
 		begin(l, p, l->stage, said, n);
@@ -335,6 +347,7 @@ static int choose(struct line *l, const struct addr *target, struct err *e)
 {
 	const struct line_options *o = l->o;
 
+	l->host = o->host ? o->host : target->host;
 	l->target = o->resolve ? *o->resolve : *target;
 	if (o->resolve && o->resolve->kind == ADDR_TCP && o->resolve->port_implied)
 		l->target.port = target->port;
@@ -373,6 +386,13 @@ void line_story(const struct line *l, struct line_story *out)
 		.proxy_ms = l->proxy_ms, .starttls_ms = l->starttls_ms, .family = l->family,
 		.step = l->parley ? parley_step(l->parley) : NULL };
 	memcpy(out->address, l->address, sizeof(out->address));
+	addr_format(&l->hop, out->hop);
+}
+
+const uint8_t *line_rest(const struct line *l, size_t *n)
+{
+	*n = l->n_rest;
+	return l->rest;
 }
 
 void line_free(struct line *l)
@@ -386,4 +406,29 @@ void line_free(struct line *l)
 	parley_free(l->parley);
 	sock_close(&l->sock, false);
 	free(l);
+}
+
+enum check_code line_code(enum check_stage stage, const struct err *e)
+{
+	if (e->kind == ERR_CONFIG)
+		return CHECK_USAGE;
+	switch (stage) {
+	case CHECK_AT_DNS:
+		return CHECK_DNS;
+	case CHECK_AT_PROXY:
+		return CHECK_PROXY;
+	case CHECK_AT_STARTTLS:
+		return CHECK_STARTTLS;
+	default:
+		return CHECK_CONNECT;
+	}
+}
+
+char *line_via(const struct proxy *x, char out[LINE_VIA_SIZE])
+{
+	static const char *const schemes[] = { "http", "socks5", "socks5h" };
+	char text[ADDR_TEXT_SIZE];
+
+	snprintf(out, LINE_VIA_SIZE, "%s://%s", schemes[x->kind], addr_format(&x->addr, text));
+	return out;
 }

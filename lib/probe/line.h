@@ -34,6 +34,7 @@ struct line_story {
 	enum check_stage stage;
 	double dns_ms, connect_ms, proxy_ms, starttls_ms;
 	char address[ADDR_TEXT_SIZE]; /* connected to; "" before. With a proxy: the proxy's */
+	char hop[ADDR_TEXT_SIZE]; /* what is, or is to be, connected to, by name: the server or the proxy */
 	int family; /* 4, 6; 0: unix, or not known yet */
 	const char *step; /* of a conversation: "smtp: EHLO"; NULL: none. Until the next turn of the loop */
 };
@@ -49,7 +50,18 @@ typedef void line_fn(void *arg, int fd, const struct err *e);
 struct line *line_start(struct loop *l, const struct addr *target, const struct line_options *o, line_fn *fn, void *arg,
 	struct err *e);
 
+/* What the server said already, behind a proxy's answer: it goes before what the socket
+ * brings (session_feed). Mostly nothing. */
+const uint8_t *line_rest(const struct line *line, size_t *n);
+
 void line_story(const struct line *line, struct line_story *out);
+/* The exit code for a line that failed there. */
+enum check_code line_code(enum check_stage stage, const struct err *e);
+
+/* The proxy without its password: "socks5://proxy.example:1080". Returns out. */
+#define LINE_VIA_SIZE (ADDR_TEXT_SIZE + 16)
+char *line_via(const struct proxy *x, char out[LINE_VIA_SIZE]);
+
 void line_free(struct line *line); /* ends it when it has not ended; NULL is fine */
 
 #endif

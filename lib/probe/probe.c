@@ -40,7 +40,8 @@ void probe_hang_up(struct probe *p)
 	line_free(p->line);
 	p->line = NULL;
 	p->lingering = false;
-	loop_timer_cancel(p->linger);
+	if (p->linger)
+		loop_timer_cancel(p->linger);
 }
 
 /* --- the end -------------------------------------------------------------------------------- */
@@ -65,6 +66,8 @@ static void finish(struct probe *p)
 {
 	struct check *c = p->check;
 
+	if (c->n_faults)
+		probe_hang_up(p); /* even one that was found last */
 	p->check = NULL;
 	c->total_ms = (double)(clock_mono_ns() - p->started) / 1e6;
 	p->fn(p->arg, p, c);
@@ -137,6 +140,15 @@ static void on_ready(void *arg, unsigned ready)
 		shake(p);
 }
 
+/* What the server said behind a proxy's answer. */
+static int feed_rest(const struct probe *p, struct session *session, struct err *e)
+{
+	size_t n;
+	const uint8_t *rest = line_rest(p->line, &n);
+
+	return n && session_feed(session, rest, n) < 0 ? err_set(e, ERR_RUNTIME, "no memory") : 0;
+}
+
 static struct probe_conn *new_conn(struct probe *p, int fd, struct err *e)
 {
 	struct probe_conn *c = calloc(1, sizeof(*c));
@@ -154,11 +166,10 @@ static struct probe_conn *new_conn(struct probe *p, int fd, struct err *e)
 		c->peer.early_size = p->goal->early_size;
 	}
 	c->session = session_new(p->goal->tls, &c->sock, p->pool, &c->peer, e);
-	if (!c->session) {
-		probe_conn_free(c);
-		return NULL;
-	}
-	return c;
+	if (c->session && feed_rest(p, c->session, e) == 0)
+		return c;
+	probe_conn_free(c);
+	return NULL;
 }
 
 static void begin_tls(struct probe *p, int fd)
@@ -178,22 +189,6 @@ static void begin_tls(struct probe *p, int fd)
 }
 
 /* --- the way there -------------------------------------------------------------------------------- */
-
-static enum check_code code_of_line(enum check_stage stage, const struct err *e)
-{
-	if (e->kind == ERR_CONFIG)
-		return CHECK_USAGE;
-	switch (stage) {
-	case CHECK_AT_DNS:
-		return CHECK_DNS;
-	case CHECK_AT_PROXY:
-		return CHECK_PROXY;
-	case CHECK_AT_STARTTLS:
-		return CHECK_STARTTLS;
-	default:
-		return CHECK_CONNECT;
-	}
-}
 
 static void note_line(struct probe *p)
 {
@@ -222,7 +217,7 @@ static void line_failed(struct probe *p, const struct err *e)
 	if (p->second)
 		check_fault_add(p->check, CHECK_EXPECT, CHECK_AT_EXPECT, "the second connection, to resume: %s", e->msg);
 	else
-		check_fault_add(p->check, code_of_line(s.stage, e), s.stage, "%s", e->msg);
+		check_fault_add(p->check, line_code(s.stage, e), s.stage, "%s", e->msg);
 	probe_conclude(p);
 }
 
@@ -275,53 +270,70 @@ void probe_begin_second(struct probe *p)
 
 /* --- deadlines and signals ---------------------------------------------------------------------------- */
 
-/* What was waited for, in words. */
-static const char *waited_for(const struct probe *p, enum check_stage *stage, const char **step)
+/* The way to the server, as far as it went. */
+static enum check_stage waited_on_line(const struct probe *p, char *out, size_t size)
 {
 	struct line_story s;
 
-	*step = NULL;
-	*stage = CHECK_AT_HANDSHAKE;
-	if (p->over || (p->line_up && p->dane)) {
-		*stage = p->over ? CHECK_AT_VERIFY : CHECK_AT_DNS;
-		return p->ocsp ? "no answer from the OCSP responder" : "no answer from the DNS about TLSA records";
-	}
-	if (p->conn)
-		return p->second ? "the handshake that resumes was not over" : "the TLS handshake was not over";
 	line_story(p->line, &s);
-	*stage = s.stage;
-	*step = s.step;
-	switch (s.stage) {
-	case CHECK_AT_DNS:
-		return "no answer from the DNS";
-	case CHECK_AT_PROXY:
-		return "no answer from the proxy";
-	case CHECK_AT_STARTTLS:
-		return "no answer to STARTTLS";
-	default:
-		return "no answer to the connect";
-	}
+	if (s.step)
+		snprintf(out, size, "no answer from %s, at %s", s.address, s.step);
+	else if (s.stage == CHECK_AT_DNS)
+		snprintf(out, size, "no answer from the DNS about %s", s.hop);
+	else
+		snprintf(out, size, "no connection to %s%s", s.stage == CHECK_AT_PROXY ? "the proxy " : "", s.hop);
+	return s.stage;
 }
 
-static void give_up(struct probe *p)
+/* What was waited for, in words, and where that belongs. */
+static enum check_stage waited_for(const struct probe *p, char *out, size_t size)
 {
-	enum check_stage stage;
-	const char *step, *what = waited_for(p, &stage, &step);
-	char limit[32];
+	const char *what = "the TLS handshake was not over";
+	enum check_stage stage = CHECK_AT_HANDSHAKE;
 
-	note_line(p);
-	check_fault_add(p->check, CHECK_DEADLINE, stage, "timed out after %s (--timeout): %s%s%s",
-		units_duration(p->goal->timeout_ms, limit, sizeof(limit)), what, step ? ", at " : "", step ? step : "");
+	if (p->over || (p->line_up && p->dane)) {
+		stage = p->over ? CHECK_AT_VERIFY : CHECK_AT_DNS;
+		what = p->ocsp ? "no answer from the OCSP responder" : "no answer from the DNS about TLSA records";
+	} else if (p->lingering) {
+		what = "no ticket came to resume with";
+	} else if (p->conn && p->second) {
+		what = "the handshake that resumes was not over";
+	} else if (!p->conn) {
+		return waited_on_line(p, out, size);
+	}
+	snprintf(out, size, "%s", what);
+	return stage;
+}
+
+static void ask_no_more(struct probe *p)
+{
 	ocsp_ask_cancel(p->ocsp);
 	dane_ask_cancel(p->dane);
 	p->ocsp = NULL;
 	p->dane = NULL;
+}
+
+static void give_up(struct probe *p)
+{
+	char what[2 * ADDR_TEXT_SIZE + 200], limit[32];
+	enum check_stage stage = waited_for(p, what, sizeof(what));
+
+	note_line(p);
+	check_fault_add(p->check, CHECK_DEADLINE, stage, "timed out after %s (--timeout): %s",
+		units_duration(p->goal->timeout_ms, limit, sizeof(limit)), what);
+	ask_no_more(p);
 	probe_conclude(p);
 }
 
+/* To linger was our own wish, but for tickets: who is silent then has done his part. */
 static void on_deadline(void *arg)
 {
-	give_up(arg);
+	struct probe *p = arg;
+
+	if (p->lingering && (!p->goal->resume || p->second))
+		probe_on_linger(p);
+	else
+		give_up(p);
 }
 
 static void on_task(void *arg)
@@ -330,10 +342,7 @@ static void on_task(void *arg)
 
 	note_line(p);
 	check_fault_add(p->check, CHECK_FAILED, CHECK_AT_CLOSE, "interrupted");
-	ocsp_ask_cancel(p->ocsp);
-	dane_ask_cancel(p->dane);
-	p->ocsp = NULL;
-	p->dane = NULL;
+	ask_no_more(p);
 	probe_conclude(p);
 }
 
@@ -350,20 +359,13 @@ void probe_cancel(struct probe *p)
 
 /* --- the beginning --------------------------------------------------------------------------------------- */
 
-static char *via(const struct proxy *x)
-{
-	static const char *const schemes[] = { "http", "socks5", "socks5h" };
-	char text[ADDR_TEXT_SIZE], *out;
-
-	return asprintf(&out, "%s://%s", schemes[x->kind], addr_format(&x->addr, text)) < 0 ? NULL : out;
-}
-
 /* What is asked for, so that a check that fails at once has it too. */
 static void describe(struct probe *p)
 {
 	const struct probe_goal *g = p->goal;
 	struct check *c = p->check;
 	const char *name = config_servername(g->tls);
+	char via[LINE_VIA_SIZE];
 
 	c->started_ms = clock_real_ms();
 	if (p->target.kind == ADDR_TCP) {
@@ -376,7 +378,7 @@ static void describe(struct probe *p)
 	c->chain_request = (struct chain_request){ .trust = config_trust_list(g->tls), .name = name ? name : c->host,
 		.now = c->started_ms / 1000, .have_crls = config_has_crl(g->tls) };
 	if (g->line.proxy)
-		c->via = via(g->line.proxy);
+		probe_set(p, &c->via, line_via(g->line.proxy, via));
 	if (g->line.starttls)
 		probe_set(p, &c->starttls, g->line.starttls);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/clock.h"
 #include "lib/probe/probe_int.h"
 #include "lib/tls/sct.h"
 
@@ -18,10 +19,12 @@
  * warning. */
 static void note(struct probe *p, bool counts, enum check_code code, const char *who, const char *text)
 {
-	if (counts && !p->goal->no_verify)
-		check_fault_add(p->check, code, CHECK_AT_VERIFY, "%s%s", who, text);
-	else
+	if (!counts || p->goal->no_verify) {
 		check_warn(p->check, "%s%s", who, text);
+		return;
+	}
+	check_fault_add(p->check, code, CHECK_AT_VERIFY, "%s%s", who, text);
+	p->check->verify_ok = CHECK_NO; /* the responder's answer comes behind the judge's */
 }
 
 static const struct {
@@ -189,6 +192,19 @@ void probe_ask_dane(struct probe *p)
 	check_fault_add(p->check, CHECK_FAILED, CHECK_AT_DNS, "DANE: %s", e.msg);
 }
 
+/* A list that is out of date says nothing of what was revoked since. */
+static void note_lists(struct probe *p)
+{
+	int64_t until = config_has_crl(p->goal->tls) ? config_crl_until(p->goal->tls) : -1;
+	char day[CLOCK_RFC3339_SIZE];
+
+	if (until == -1 || until >= p->check->chain_request.now)
+		return;
+	clock_rfc3339(until * 1000, day);
+	day[10] = '\0'; /* the day says enough */
+	check_warn(p->check, "--crl: the revocation list was to be renewed by %s: get the present one", day);
+}
+
 /* --- what its CA says ------------------------------------------------------------------------- */
 
 /* The certificate that issued the leaf; NULL: it is not here. */
@@ -224,6 +240,14 @@ static void judge_staple(struct probe *p, struct session *s)
 			c->staple.text);
 }
 
+/* Its answer comes after all else was judged. */
+static void note_responder(struct probe *p, enum check_code code, const char *text)
+{
+	note(p, true, code, "the OCSP responder: ", text);
+	if (p->check->verified)
+		p->check->verify_ok = CHECK_NO;
+}
+
 static void responder_answered(void *arg, const struct ocsp_result *r)
 {
 	struct probe *p = arg;
@@ -231,7 +255,7 @@ static void responder_answered(void *arg, const struct ocsp_result *r)
 	p->ocsp = NULL;
 	p->check->ocsp = *r;
 	if (r->status != OCSP_GOOD)
-		note(p, true, r->status == OCSP_REVOKED ? CHECK_REVOKED : CHECK_STAPLE, "the OCSP responder: ", r->text);
+		note_responder(p, r->status == OCSP_REVOKED ? CHECK_REVOKED : CHECK_STAPLE, r->text);
 	probe_go_on(p);
 }
 
@@ -258,7 +282,7 @@ static void ask_responder(struct probe *p)
 		return;
 	c->ocsp.status = OCSP_ERROR;
 	snprintf(c->ocsp.text, sizeof(c->ocsp.text), "%.*s", (int)sizeof(c->ocsp.text) - 1, e.msg);
-	note(p, true, CHECK_STAPLE, "the OCSP responder: ", e.msg);
+	note_responder(p, CHECK_STAPLE, e.msg);
 }
 
 static void note_scts(struct probe *p)
@@ -315,6 +339,7 @@ static int inspect(struct probe *p, struct session *s, const gnutls_datum_t *der
 	note_chain(p, causes);
 	if (config_has_pins(p->goal->tls))
 		note_pin(p);
+	note_lists(p);
 	note_days(c);
 	if (!c->chain->certs[0].crt)
 		return 0;
@@ -340,6 +365,21 @@ static int alert_for(const struct check *c)
 	}
 }
 
+/* The second connection was not resumed, so anybody may have answered it: who shows the
+ * certificate that was judged is the server that was judged. */
+static int judge_again(struct probe *p, const gnutls_datum_t *der, size_t n, struct err *e)
+{
+	const gnutls_datum_t *leaf = &p->check->chain->certs[0].der;
+
+	if (n && der[0].size == leaf->size && memcmp(der[0].data, leaf->data, leaf->size) == 0)
+		return 0;
+	p->refused = true;
+	err_set(e, ERR_AUTH, "another certificate than before");
+	check_fault_add(p->check, CHECK_EXPECT, CHECK_AT_EXPECT,
+		"the session was not resumed: the second connection was answered with another certificate than the first");
+	return GNUTLS_A_BAD_CERTIFICATE;
+}
+
 /* A check goes on in spite of faults, to find them all; but nobody shows his own
  * certificate to a server that is not who it should be. */
 int probe_judge(void *arg, struct session *s, struct err *e)
@@ -350,7 +390,7 @@ int probe_judge(void *arg, struct session *s, struct err *e)
 	const gnutls_datum_t *der = session_chain(s, &n);
 
 	if (p->judged)
-		return 0; /* the second connection was not resumed: the same server */
+		return judge_again(p, der, n, e);
 	p->judged = true;
 	c->verified = !p->goal->no_verify;
 	if (inspect(p, s, der, n, e) < 0) {

@@ -19,6 +19,16 @@ static enum check_answer answer(bool yes)
 	return yes ? CHECK_YES : CHECK_NO;
 }
 
+/* Whoever gave a certificate thinks that it counts. */
+static void warn_of_unsent(struct probe *p, const struct session_story *s)
+{
+	if (!config_has_cert(p->goal->tls) || s->certificate_sent)
+		return;
+	check_warn(p->check, "our certificate (--cert) was not sent: %s", s->certificate_requested
+		? "it is not of a CA, or not of a kind, that the server asks for"
+		: "the server did not ask for one");
+}
+
 void probe_note_session(struct probe *p)
 {
 	struct check *c = p->check;
@@ -42,6 +52,7 @@ void probe_note_session(struct probe *p)
 		if (s.certificate_sent)
 			c->client_cert_accepted = CHECK_YES; /* its Finished says so */
 	}
+	warn_of_unsent(p, &s);
 	if (i.by_psk) {
 		probe_set(p, &c->by, "psk");
 		c->verified = true;
@@ -72,69 +83,6 @@ void probe_note_resumption(struct probe *p)
 		check_fault_add(c, CHECK_EXPECT, CHECK_AT_EXPECT, "--early-data: the server rejected it");
 }
 
-/* --- what went wrong ------------------------------------------------------------------------ */
-
-bool probe_is_refusal(const struct session_story *s)
-{
-	if (!s->alert_received || !s->certificate_requested)
-		return false;
-	switch (s->alert) {
-	case GNUTLS_A_CERTIFICATE_REQUIRED:
-	case GNUTLS_A_BAD_CERTIFICATE:
-	case GNUTLS_A_UNSUPPORTED_CERTIFICATE:
-	case GNUTLS_A_CERTIFICATE_REVOKED:
-	case GNUTLS_A_CERTIFICATE_EXPIRED:
-	case GNUTLS_A_CERTIFICATE_UNKNOWN:
-	case GNUTLS_A_UNKNOWN_CA:
-	case GNUTLS_A_ACCESS_DENIED:
-		return true;
-	case GNUTLS_A_HANDSHAKE_FAILURE: /* before TLS 1.3 there was no other one for "I want one" (RFC 5246, 7.4.6) */
-		return !s->certificate_sent;
-	default:
-		return false;
-	}
-}
-
-static void note_alert(struct probe *p, const struct session_story *s)
-{
-	if (s->alert < 0)
-		return;
-	p->check->alert = s->alert;
-	p->check->alert_received = s->alert_received;
-	probe_set(p, &p->check->alert_name, s->alert_name);
-}
-
-void probe_note_failure(struct probe *p, const struct err *e)
-{
-	struct check *c = p->check;
-	struct session_story s;
-	struct check_fault *f;
-
-	session_story(p->conn->session, &s);
-	note_alert(p, &s);
-	if (!c->version) {
-		c->hello_retry = answer(s.hello_retry);
-		c->client_cert_requested = answer(s.certificate_requested);
-		c->client_cert_sent = answer(s.certificate_sent);
-	}
-	if (p->refused)
-		return; /* by us, and the reasons are there */
-	if (probe_is_refusal(&s)) {
-		c->client_cert_accepted = CHECK_NO;
-		f = check_fault_add(c, CHECK_CLIENT_CERT, CHECK_AT_HANDSHAKE, s.certificate_sent
-			? "the server rejects our certificate: it answers with the alert %s (%d)"
-			: "the server wants a client certificate, and none was given: it answers with the alert %s (%d)",
-			s.alert_name, s.alert);
-		probe_set(p, &f->hint, s.certificate_sent ? "is it of a CA that this server trusts, and still valid?"
-							 : "give one with --cert and --key");
-		return;
-	}
-	check_fault_add(c, p->second ? CHECK_EXPECT : e->kind == ERR_AUTH ? CHECK_UNTRUSTED : CHECK_HANDSHAKE,
-		p->second ? CHECK_AT_EXPECT : CHECK_AT_HANDSHAKE, "%s%s", p->second ? "while resuming: " : "", e->msg);
-}
-
-/* --- what was expected ------------------------------------------------------------------------- */
-
 /* "h2, http/1.1" */
 static char *join(const struct probe_names *names)
 {
@@ -154,10 +102,92 @@ static void unexpected(struct probe *p, const char *option, const char *what, co
 {
 	char *names = join(wanted);
 
-	check_fault_add(p->check, CHECK_EXPECT, CHECK_AT_EXPECT, "the %s is %s, not %s (%s)", what, have ? have : "not there",
-		names ? names : "what was expected", option);
+	if (have)
+		check_fault_add(p->check, CHECK_EXPECT, CHECK_AT_EXPECT, "the %s is %s, not %s (%s)", what, have,
+			names ? names : "what was expected", option);
+	else
+		check_fault_add(p->check, CHECK_EXPECT, CHECK_AT_EXPECT, "there is no %s, where %s was expected (%s)", what,
+			names ? names : "one", option);
 	free(names);
 }
+
+/* --- what went wrong ------------------------------------------------------------------------ */
+
+bool probe_is_refusal(const struct session_story *s)
+{
+	if (!s->alert_received || !s->certificate_requested)
+		return false;
+	switch (s->alert) {
+	case GNUTLS_A_CERTIFICATE_REQUIRED:
+	case GNUTLS_A_BAD_CERTIFICATE:
+	case GNUTLS_A_UNSUPPORTED_CERTIFICATE:
+	case GNUTLS_A_CERTIFICATE_REVOKED:
+	case GNUTLS_A_CERTIFICATE_EXPIRED:
+	case GNUTLS_A_CERTIFICATE_UNKNOWN:
+	case GNUTLS_A_UNKNOWN_CA:
+	case GNUTLS_A_ACCESS_DENIED:
+		return true;
+	case GNUTLS_A_HANDSHAKE_FAILURE: /* before TLS 1.3 there was no other one for "I want one" (RFC 5246, 7.4.6) */
+	case GNUTLS_A_DECODE_ERROR: /* a GnuTLS server's in its place */
+		return !s->certificate_sent;
+	default:
+		return false;
+	}
+}
+
+static void note_alert(struct probe *p, const struct session_story *s)
+{
+	if (s->alert < 0)
+		return;
+	p->check->alert = s->alert;
+	p->check->alert_received = s->alert_received;
+	probe_set(p, &p->check->alert_name, s->alert_name);
+}
+
+/* Of our certificate, or of having none. GnuTLS sends none that is not of a CA which the
+ * server names. */
+static void note_refusal(struct probe *p, const struct session_story *s)
+{
+	bool kept = !s->certificate_sent && config_has_cert(p->goal->tls);
+	struct check_fault *f = check_fault_add(p->check, CHECK_CLIENT_CERT, CHECK_AT_HANDSHAKE, "%s: it answers with the alert %s (%d)",
+		s->certificate_sent ? "the server rejects our certificate"
+		: kept ? "the server wants a client certificate of other CAs than that of ours, which was not sent"
+		       : "the server wants a client certificate, and none was given",
+		s->alert_name, s->alert);
+
+	p->check->client_cert_accepted = CHECK_NO;
+	probe_set(p, &f->hint, s->certificate_sent ? "is it of a CA that this server trusts, and still valid?"
+		: kept ? "is its CA one that this server trusts, and are the CAs between them in the --cert file?"
+		       : "give one with --cert and --key");
+}
+
+void probe_note_failure(struct probe *p, const struct err *e)
+{
+	struct check *c = p->check;
+	struct session_story s;
+
+	session_story(p->conn->session, &s);
+	note_alert(p, &s);
+	if (!c->version) {
+		c->hello_retry = answer(s.hello_retry);
+		c->client_cert_requested = answer(s.certificate_requested);
+		c->client_cert_sent = answer(s.certificate_sent && !p->refused); /* ours is chosen earlier */
+	}
+	if (p->refused)
+		return; /* by us, and the reasons are there */
+	if (probe_is_refusal(&s)) {
+		note_refusal(p, &s);
+		return;
+	}
+	if (s.alert_received && s.alert == GNUTLS_A_NO_APPLICATION_PROTOCOL && p->goal->expect_alpn.n) {
+		unexpected(p, "--expect-alpn", "protocol that the server takes", NULL, &p->goal->expect_alpn);
+		return;
+	}
+	check_fault_add(c, p->second ? CHECK_EXPECT : e->kind == ERR_AUTH ? CHECK_UNTRUSTED : CHECK_HANDSHAKE,
+		p->second ? CHECK_AT_EXPECT : CHECK_AT_HANDSHAKE, "%s%s", p->second ? "while resuming: " : "", e->msg);
+}
+
+/* --- what was expected ------------------------------------------------------------------------- */
 
 static bool same(const char *have, const char *wanted)
 {
@@ -203,18 +233,21 @@ static void expect_validity(struct probe *p)
 	struct check *c = p->check;
 	const struct probe_limit *l = is_below(&g->crit, c) ? &g->crit : is_below(&g->warn, c) ? &g->warn : NULL;
 	const char *option = l == &g->crit ? "--crit" : "--warn";
+	int days;
 
 	c->warn_days = days_of(&g->warn, c);
 	c->crit_days = days_of(&g->crit, c);
 	if (!l || c->days_left < 0)
 		return; /* expired is another fault */
 	c->critical = l == &g->crit;
+	days = (int)c->days_left;
 	if (l->percent)
-		check_fault_add(c, CHECK_EXPIRY, CHECK_AT_EXPECT, "the certificate expires in %d days, with %d %% of its lifetime left (%s %g%%)",
-			(int)c->days_left, (int)c->percent_left, option, l->value);
+		check_fault_add(c, CHECK_EXPIRY, CHECK_AT_EXPECT,
+			"the certificate expires in %d day%s, with %d %% of its lifetime left (%s %g%%)", days, days == 1 ? "" : "s",
+			(int)c->percent_left, option, l->value);
 	else
-		check_fault_add(c, CHECK_EXPIRY, CHECK_AT_EXPECT, "the certificate expires in %d days (%s %g)", (int)c->days_left,
-			option, l->value);
+		check_fault_add(c, CHECK_EXPIRY, CHECK_AT_EXPECT, "the certificate expires in %d day%s (%s %g)", days,
+			days == 1 ? "" : "s", option, l->value);
 }
 
 void probe_judge_rest(struct probe *p)
@@ -226,7 +259,7 @@ void probe_judge_rest(struct probe *p)
 		expect_validity(p);
 	if (!c->version)
 		return;
-	expect(p, "--expect-alpn", "protocol agreed on by ALPN", c->alpn, &g->expect_alpn, same);
+	expect(p, "--expect-alpn", "protocol by ALPN", c->alpn, &g->expect_alpn, same);
 	expect(p, "--expect-group", "group", c->group, &g->expect_group, names_same_group);
 	expect(p, "--expect-ciphersuite", "suite", c->ciphersuite, &g->expect_suite, same_suite);
 	if (c->chain)

@@ -3,6 +3,7 @@
 
 #include "lib/probe/scan.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,19 +79,11 @@ static void judge(struct scan_job *j)
 
 /* --- the beginning --------------------------------------------------------------------------- */
 
-static char *via(const struct proxy *x)
-{
-	static const char *const schemes[] = { "http", "socks5", "socks5h" };
-	char text[ADDR_TEXT_SIZE], *out;
-
-	return asprintf(&out, "%s://%s", schemes[x->kind], addr_format(&x->addr, text)) < 0 ? NULL : out;
-}
-
 static int describe(struct scan_job *j, struct err *e)
 {
 	const struct scan_goal *g = j->goal;
 	struct scan *s = j->scan;
-	char library[40];
+	char library[40], via[LINE_VIA_SIZE];
 	int r = 0;
 
 	s->started_ms = clock_real_ms();
@@ -102,8 +95,8 @@ static int describe(struct scan_job *j, struct err *e)
 	r |= check_set(&s->servername, j->sni);
 	r |= check_set(&s->starttls, g->line.starttls);
 	r |= check_set(&s->library, offer_library(library, sizeof(library)));
-	if (g->line.proxy && !(s->via = via(g->line.proxy)))
-		r = -1;
+	if (g->line.proxy)
+		r |= check_set(&s->via, line_via(g->line.proxy, via));
 	return r < 0 ? err_set(e, ERR_RUNTIME, "no memory") : 0;
 }
 
@@ -180,7 +173,8 @@ struct scan *scan_run(const struct scan_goal *g, const char *text, const struct 
 		err_set(e, ERR_RUNTIME, "no memory");
 		return NULL;
 	}
-	*j = (struct scan_job){ .goal = g, .target = target, .queue_end = &j->queue, .scan = s };
+	*j = (struct scan_job){ .goal = g, .target = target, .queue_end = &j->queue, .scan = s,
+		.quickest_ms = NAN };
 	if (run(j, e) < 0) {
 		job_free(j);
 		scan_free(s);

@@ -12,7 +12,9 @@
 struct scan_goal { /* borrowed */
 	struct line_options line;
 	uint64_t timeout_ms; /* for all of it; 0: none */
-	uint64_t handshake_ms; /* for one handshake with the way to it; 0: none */
+	/* For one handshake with the way to it; 0: none. Once one has succeeded, others get
+	 * less: ten times as long as the quickest, and a second. */
+	uint64_t handshake_ms;
 	unsigned jobs; /* connections at a time; ≥ 1. No more than a dozen are ever of use */
 	const char *servername; /* SNI; NULL: the target's name */
 	const char *cert, *key; /* of the client; NULL: none */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/clock.h"
 #include "lib/base/units.h"
 #include "lib/net/sock.h"
 #include "lib/probe/scan_int.h"
@@ -11,7 +13,9 @@
 
 /* One handshake: a line, a session with just this offer, and what came of it. */
 
-#define AGAIN_MS 250 /* a connection that could not be made is tried once more: servers have limits */
+#define AGAIN_MS    250 /* a connection that could not be made is tried once more: servers have limits */
+#define LIMIT_TIMES 10 /* of the quickest handshake, */
+#define LIMIT_MORE  1000 /* and so many ms more, is enough for any */
 
 static void start(struct scan_ask *a);
 
@@ -151,19 +155,23 @@ static void explain(const struct scan_ask *a, const struct session_story *s, con
 static void conclude(struct scan_ask *a, bool shaken, const struct err *e)
 {
 	struct scan_answer out = { .reached = true };
+	struct session_info chosen;
 	struct session_story s;
+	double ms = (double)(clock_mono_ns() - a->began) / 1e6;
 
 	session_story(a->session, &s);
+	session_agreed(a->session, &chosen);
 	out.alert = s.alert_received;
-	out.flight = shaken || s.flight;
-	out.hello = s.hello && (out.flight || (!s.alert_received && !a->sock.eof && !a->sock.error));
-	out.suite = s.suite;
-	out.group = s.group;
+	out.hello = s.server_hello && (s.server_flight || (!s.alert_received && !a->sock.eof && !a->sock.error));
+	out.suite = chosen.suite;
+	out.group = chosen.group;
+	out.signature = chosen.signature;
 	out.dh_bits = s.dh_bits;
-	out.signature = s.signature;
 	look_at_key(a->session, &out);
 	if (!shaken)
 		explain(a, &s, e, &out);
+	if (out.hello && !(a->job->quickest_ms <= ms))
+		a->job->quickest_ms = ms;
 	answer(a, &out);
 }
 
@@ -191,11 +199,13 @@ static void on_ready(void *arg, unsigned ready)
 	shake(a);
 }
 
-static void edit(void *arg, uint8_t *hello, size_t n)
+/* GnuTLS is given what the server said before its time, behind a proxy's answer. */
+static int feed(struct scan_ask *a, struct err *e)
 {
-	struct scan_ask *a = arg;
+	size_t n;
+	const uint8_t *rest = line_rest(a->line, &n);
 
-	offer_edit(a->offer, hello, n);
+	return n && session_feed(a->session, rest, n) < 0 ? err_set(e, ERR_RUNTIME, "no memory") : 0;
 }
 
 static void begin_tls(struct scan_ask *a, int fd)
@@ -203,9 +213,12 @@ static void begin_tls(struct scan_ask *a, int fd)
 	struct err e = { 0 };
 
 	sock_init(&a->sock, fd);
-	a->peer = (struct session_peer){ .sni = a->job->sni, .edit = a->edit ? edit : NULL, .arg = a };
+	a->peer = (struct session_peer){ .sni = a->job->sni };
+	for (size_t i = 0; a->exact && i < a->offer->n_suites; i++)
+		a->suites[a->peer.n_suites++] = a->offer->suites[i]->id;
+	a->peer.suites = a->suites;
 	a->session = session_new(a->config, &a->sock, a->job->pool, &a->peer, &e);
-	if (a->session)
+	if (a->session && feed(a, &e) == 0)
 		a->watch = loop_watch_new(a->job->loop, fd, on_ready, a, &e);
 	if (a->watch)
 		shake(a);
@@ -214,14 +227,6 @@ static void begin_tls(struct scan_ask *a, int fd)
 }
 
 /* --- the way there ------------------------------------------------------------------------------------ */
-
-static enum check_code code_of_line(enum check_stage stage, const struct err *e)
-{
-	static const enum check_code codes[] = { [CHECK_AT_DNS] = CHECK_DNS, [CHECK_AT_CONNECT] = CHECK_CONNECT,
-		[CHECK_AT_PROXY] = CHECK_PROXY, [CHECK_AT_STARTTLS] = CHECK_STARTTLS };
-
-	return e->kind == ERR_CONFIG ? CHECK_USAGE : stage <= CHECK_AT_STARTTLS ? codes[stage] : CHECK_CONNECT;
-}
 
 static void on_line(void *arg, int fd, const struct err *e)
 {
@@ -240,7 +245,7 @@ static void on_line(void *arg, int fd, const struct err *e)
 		start(a);
 		return;
 	}
-	answer_failed(a, code_of_line(s.stage, &a->err), s.stage, &a->err);
+	answer_failed(a, line_code(s.stage, &a->err), s.stage, &a->err);
 }
 
 static void reach(struct scan_ask *a)
@@ -261,8 +266,8 @@ static void on_timeout(void *arg)
 	char limit[32];
 
 	if (!a->line && !a->session) { /* the pause before it is tried again is over */
-		if (a->job->goal->handshake_ms)
-			loop_timer_set(a->timer, a->job->goal->handshake_ms);
+		if (a->limit_ms)
+			loop_timer_set(a->timer, a->limit_ms);
 		reach(a);
 		return;
 	}
@@ -271,7 +276,7 @@ static void on_timeout(void *arg)
 		out.stage = s.stage;
 	}
 	snprintf(out.why, sizeof(out.why), "no answer within %s%s%s",
-		units_duration(a->job->goal->handshake_ms, limit, sizeof(limit)), a->session ? "" : " on the way to TLS: ",
+		units_duration(a->limit_ms, limit, sizeof(limit)), a->session ? "" : " on the way to TLS: ",
 		a->session ? "" : s.step ? s.step : check_stage_name(s.stage));
 	answer(a, &out);
 }
@@ -306,11 +311,23 @@ static void on_failed(void *arg)
 	answer_failed(a, CHECK_FAILED, CHECK_AT_HANDSHAKE, &a->err);
 }
 
+/* Once one has succeeded it is known how long they take: servers that are silent about
+ * what they do not like must not keep everybody waiting. */
+static uint64_t limit_of(const struct scan_job *j)
+{
+	uint64_t limit = j->goal->handshake_ms, enough;
+
+	if (isnan(j->quickest_ms))
+		return limit;
+	enough = ((uint64_t)(LIMIT_TIMES * j->quickest_ms) + LIMIT_MORE + 99) / 100 * 100;
+	return !limit || enough < limit ? enough : limit;
+}
+
 /* What fails here is told from the loop. */
 static void start(struct scan_ask *a)
 {
-	uint64_t limit = a->job->goal->handshake_ms;
-
+	a->limit_ms = limit_of(a->job);
+	a->began = clock_mono_ns();
 	a->job->working++;
 	a->job->scan->handshakes += !a->again;
 	a->started = true;
@@ -324,6 +341,6 @@ static void start(struct scan_ask *a)
 		a->line = line_start(a->job->loop, a->job->target, &a->job->goal->line, on_line, a, &a->err);
 	if (!a->config || !a->timer || (!a->line && !a->again))
 		loop_defer(a->job->loop, &a->task);
-	else if (a->again || limit)
-		loop_timer_set(a->timer, a->again ? AGAIN_MS : limit);
+	else if (a->again || a->limit_ms)
+		loop_timer_set(a->timer, a->again ? AGAIN_MS : a->limit_ms);
 }

@@ -18,7 +18,7 @@ struct scan_job;
 struct scan_answer {
 	bool reached; /* TLS began: the rest is about the server's TLS */
 	bool silent; /* time ran out */
-	bool hello, flight; /* as in session_story; hello also: it was not the server that ended it */
+	bool hello; /* it chose something, and it was not the server that ended it then */
 	bool alert; /* it answered with one */
 	unsigned suite;
 	const char *group, *signature;
@@ -36,18 +36,20 @@ typedef void scan_ask_fn(void *arg, const struct scan_answer *a);
 struct scan_ask { /* the owner's; zeroed before its first use */
 	struct scan_job *job;
 	const struct offer *offer; /* borrowed until the answer */
-	bool edit; /* its suites exactly, though the handshake cannot end then (offer_edit) */
+	bool exact; /* just its suites, in its order, before TLS 1.3 too */
 	scan_ask_fn *fn; /* once, from the loop; may ask again */
 	void *arg;
 	struct scan_ask *next; /* the rest is scan_ask.c's */
 	bool queued, started, again;
 	struct line *line;
 	struct tls_config *config;
+	uint16_t suites[OFFER_SUITES_MAX];
 	struct session_peer peer;
 	struct session *session;
 	struct sock sock;
 	struct loop_watch *watch;
 	struct loop_timer *timer;
+	uint64_t began, limit_ms;
 	struct err err;
 	struct loop_task task;
 };
@@ -114,6 +116,7 @@ struct scan_job {
 	unsigned working; /* handshakes */
 	struct scan_ask *queue, **queue_end;
 	bool reached; /* TLS began once */
+	double quickest_ms; /* that a handshake took; NAN: there was none */
 	bool over;
 	bool failed; /* no memory */
 	unsigned alerts; /* that came as answers */

@@ -39,7 +39,7 @@ static void ask(struct scan_strike *s, const size_t *pieces, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		put(s, i, pieces[i]);
-	s->ask.edit = s->kind == SCAN_SUITES && s->version <= OFFER_TLS1_2;
+	s->ask.exact = s->kind == SCAN_SUITES && s->version <= OFFER_TLS1_2;
 	scan_ask(&s->ask);
 }
 

@@ -156,7 +156,7 @@ struct check_style {
 int check_write_text(FILE *out, const struct check *c, const struct check_style *s);
 /* One object on one line and a newline. */
 int check_write_json(FILE *out, const struct check *c);
-/* "TLS OK - … | days_left=…;…;… time=…s;;;0": one line with performance data; U is
+/* "TLS OK - … | days_left=…;…:;…: time=…s;;;0": one line with performance data; U is
  * unknown there. */
 int check_write_nagios(FILE *out, const struct check *c);
 /* Text format 0.0.4 of all checks: HELP and TYPE once, and what is known of each, by

@@ -268,22 +268,19 @@ static void put_escaped(FILE *out, const char *s)
 	putc('\n', out);
 }
 
-int check_json_line(FILE *out, const json_t *o)
+int check_json_write(FILE *out, json_t *o)
 {
-	char *line = json_dumps(o, JSON_REAL_PRECISION(DIGITS));
+	char *line = o ? json_dumps(o, JSON_REAL_PRECISION(DIGITS)) : NULL;
+	int r = line ? 0 : -1;
 
-	if (!line)
-		return -1;
-	put_escaped(out, line);
+	if (line)
+		put_escaped(out, line);
 	free(line);
-	return 0;
+	json_decref(o);
+	return fflush(out) != 0 || ferror(out) ? -1 : r;
 }
 
 int check_write_json(FILE *out, const struct check *c)
 {
-	json_t *o = document(c);
-	int r = o ? check_json_line(out, o) : -1;
-
-	json_decref(o);
-	return fflush(out) != 0 || ferror(out) ? -1 : r;
+	return check_json_write(out, document(c));
 }

@@ -11,12 +11,11 @@ json_t *check_json_time(int64_t epoch_s); /* -1 is unknown */
 json_t *check_json_epoch(int64_t epoch_s);
 json_t *check_json_number(double v); /* with three decimals at most */
 
+/* As one line, flushed. Takes o over; NULL: no memory. 0 or -1. */
+int check_json_write(FILE *out, json_t *o);
+
 /* Takes v over, and the array when it fails. */
 json_t *check_json_append(json_t *array, json_t *v);
-
-/* o on one line, without what a terminal would act on. -1: no memory; what could not be
- * written shows in ferror. */
-int check_json_line(FILE *out, const json_t *o);
 
 /* Members of the document (check_json_chain.c). */
 json_t *check_json_verify(const struct check *c);

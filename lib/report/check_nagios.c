@@ -94,13 +94,14 @@ static int put_summary(FILE *out, const struct check *c)
 	return 0;
 }
 
+/* A range without an end: what is below alerts ("30" alone would mean what is above). */
 static void put_limit(FILE *out, double days)
 {
 	char number[CHECK_DECIMAL_SIZE];
 
 	putc(';', out);
 	if (isfinite(days))
-		fputs(check_decimal(days, days == floor(days) ? 0 : 2, number), out);
+		fprintf(out, "%s:", check_decimal(days, days == floor(days) ? 0 : 2, number));
 }
 
 int check_write_nagios(FILE *out, const struct check *c)

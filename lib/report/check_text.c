@@ -224,6 +224,21 @@ static void put_tls(struct check_page *p, const struct check *c)
 	check_page_end(p);
 }
 
+/* By what, as one says it. */
+static const char *means(const struct check *c)
+{
+	static const struct {
+		const char *by, *text;
+	} all[] = { { "pin", "the pin of its key" }, { "psk", "the pre-shared key" }, { "dane", "DANE" } };
+
+	for (size_t i = 0; c->by && i < sizeof(all) / sizeof(all[0]); i++) {
+		if (strcmp(all[i].by, c->by) == 0)
+			return all[i].text;
+	}
+	return c->by ? c->by : "certificate";
+}
+
+/* A name is verified where the certificate is. */
 static void put_verified(struct check_page *p, const struct check *c)
 {
 	if (!check_has_tls(c) && !c->chain)
@@ -232,8 +247,8 @@ static void put_verified(struct check_page *p, const struct check *c)
 	if (!c->verified) {
 		check_page_words(p, "no, nobody asked for it");
 	} else if (c->verify_ok == CHECK_YES) {
-		check_page_printf(p, "by %s", c->by ? c->by : "its certificate");
-		if (c->chain && c->chain->matched_name)
+		check_page_printf(p, "by %s", means(c));
+		if (c->chain && c->chain->matched_name && !(c->by && strcmp(c->by, "pin") == 0))
 			check_page_printf(p, "for %s", check_bare_name(c->chain->matched_name));
 	} else {
 		check_page_words(p, c->verify_ok == CHECK_NO ? "no" : "unknown");
@@ -325,7 +340,7 @@ static void put_end(struct check_page *p, const struct check *c)
 	}
 	if (c->close_notify == CHECK_NO) {
 		check_page_label(p, "End");
-		check_page_words(p, "without close_notify, so nobody knows whether it was the end");
+		check_page_words(p, "the server closed the connection without close_notify");
 		check_page_end(p);
 	}
 }

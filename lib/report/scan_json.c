@@ -215,9 +215,5 @@ static json_t *document(const struct scan *s)
 
 int scan_write_json(FILE *out, const struct scan *s)
 {
-	json_t *o = document(s);
-	int r = o ? check_json_line(out, o) : -1;
-
-	json_decref(o);
-	return fflush(out) != 0 || ferror(out) ? -1 : r;
+	return check_json_write(out, document(s));
 }

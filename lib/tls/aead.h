@@ -55,4 +55,6 @@ struct aead_choice {
 };
 const struct aead_choice *aead_choice(size_t i);
 
+const char *aead_libcrypto_version(void); /* "3.0.22"; NULL: it is not there */
+
 #endif

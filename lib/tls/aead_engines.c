@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
 
+#include "lib/base/lazy.h"
+#include "lib/tls/aead.h"
 #include "lib/tls/aead_int.h"
 
 #include <gnutls/crypto.h>
@@ -93,6 +95,39 @@ static const struct aead_engine sodium_engine = { "libsodium", sodium_knows, sod
 /* --- libcrypto (OpenSSL 3): AES-GCM and ChaCha20-Poly1305 ----------------------------- */
 
 #ifdef HAVE_LIBCRYPTO
+/* Loaded when it is asked for (lazy.h). */
+#define LIBCRYPTO_SONAME "libcrypto.so.3"
+
+static struct {
+	typeof(OPENSSL_init_crypto) *init;
+	typeof(EVP_CIPHER_fetch) *fetch;
+	typeof(EVP_CIPHER_CTX_new) *new_context;
+	typeof(EVP_CIPHER_CTX_free) *free_context;
+	typeof(EVP_CipherInit_ex) *begin;
+	typeof(EVP_CipherUpdate) *update;
+	typeof(EVP_CipherFinal_ex) *end;
+	typeof(EVP_CIPHER_CTX_ctrl) *control;
+	typeof(OpenSSL_version) *version;
+} evp;
+
+static bool libcrypto_load(void)
+{
+	static const struct lazy_symbol symbols[] = {
+		LAZY_SYMBOL(evp, init, OPENSSL_init_crypto),
+		LAZY_SYMBOL(evp, fetch, EVP_CIPHER_fetch),
+		LAZY_SYMBOL(evp, new_context, EVP_CIPHER_CTX_new),
+		LAZY_SYMBOL(evp, free_context, EVP_CIPHER_CTX_free),
+		LAZY_SYMBOL(evp, begin, EVP_CipherInit_ex),
+		LAZY_SYMBOL(evp, update, EVP_CipherUpdate),
+		LAZY_SYMBOL(evp, end, EVP_CipherFinal_ex),
+		LAZY_SYMBOL(evp, control, EVP_CIPHER_CTX_ctrl),
+		LAZY_SYMBOL(evp, version, OpenSSL_version),
+		{ NULL, NULL },
+	};
+
+	return lazy_load(LIBCRYPTO_SONAME, symbols);
+}
+
 /* Its code for processors without AES instructions is the fastest there is, and so is
  * its ChaCha20 on x86-64. Nothing else of OpenSSL is used. */
 static const struct {
@@ -113,10 +148,10 @@ static void libcrypto_fetch(void)
 	size_t i;
 
 	/* openssl.cnf is for programs that are OpenSSL's */
-	if (!OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL))
+	if (!libcrypto_load() || !evp.init(OPENSSL_INIT_NO_LOAD_CONFIG, NULL))
 		return;
 	for (i = 0; i < LIBCRYPTO_COUNT; i++)
-		libcrypto_ciphers[i] = EVP_CIPHER_fetch(NULL, libcrypto_names[i].name, NULL);
+		libcrypto_ciphers[i] = evp.fetch(NULL, libcrypto_names[i].name, NULL);
 }
 
 static EVP_CIPHER *libcrypto_cipher(gnutls_cipher_algorithm_t cipher)
@@ -138,43 +173,53 @@ static bool libcrypto_knows(gnutls_cipher_algorithm_t cipher)
 
 static void *libcrypto_key(gnutls_cipher_algorithm_t cipher, const gnutls_datum_t *key)
 {
-	EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
+	EVP_CIPHER_CTX *c = evp.new_context();
 
-	if (c && EVP_CipherInit_ex(c, libcrypto_cipher(cipher), NULL, key->data, NULL, 1) == 1)
+	if (c && evp.begin(c, libcrypto_cipher(cipher), NULL, key->data, NULL, 1) == 1)
 		return c;
-	EVP_CIPHER_CTX_free(c);
+	evp.free_context(c);
 	return NULL;
 }
 
 static void libcrypto_unkey(void *state)
 {
-	EVP_CIPHER_CTX_free(state); /* wipes */
+	evp.free_context(state); /* wipes */
 }
 
 static int libcrypto_seal(void *c, const uint8_t *nonce, const void *aad, size_t aad_size, uint8_t *data, size_t n)
 {
 	int got;
 
-	if (EVP_CipherInit_ex(c, NULL, NULL, NULL, nonce, 1) != 1 || EVP_CipherUpdate(c, NULL, &got, aad, (int)aad_size) != 1 ||
-		EVP_CipherUpdate(c, data, &got, data, (int)n) != 1 || EVP_CipherFinal_ex(c, data + n, &got) != 1)
+	if (evp.begin(c, NULL, NULL, NULL, nonce, 1) != 1 || evp.update(c, NULL, &got, aad, (int)aad_size) != 1 ||
+		evp.update(c, data, &got, data, (int)n) != 1 || evp.end(c, data + n, &got) != 1)
 		return -1;
-	return EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, AEAD_TAG_SIZE, data + n) == 1 ? 0 : -1;
+	return evp.control(c, EVP_CTRL_AEAD_GET_TAG, AEAD_TAG_SIZE, data + n) == 1 ? 0 : -1;
 }
 
 static int libcrypto_open(void *c, const uint8_t *nonce, const void *aad, size_t aad_size, uint8_t *data, size_t n)
 {
 	int got;
 
-	if (EVP_CipherInit_ex(c, NULL, NULL, NULL, nonce, 0) != 1 ||
-		EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_SET_TAG, AEAD_TAG_SIZE, data + n) != 1 ||
-		EVP_CipherUpdate(c, NULL, &got, aad, (int)aad_size) != 1 || EVP_CipherUpdate(c, data, &got, data, (int)n) != 1)
+	if (evp.begin(c, NULL, NULL, NULL, nonce, 0) != 1 ||
+		evp.control(c, EVP_CTRL_AEAD_SET_TAG, AEAD_TAG_SIZE, data + n) != 1 ||
+		evp.update(c, NULL, &got, aad, (int)aad_size) != 1 || evp.update(c, data, &got, data, (int)n) != 1)
 		return -1;
-	return EVP_CipherFinal_ex(c, data + n, &got) == 1 ? 0 : -1;
+	return evp.end(c, data + n, &got) == 1 ? 0 : -1;
 }
 
 static const struct aead_engine libcrypto_engine = { "libcrypto", libcrypto_knows, libcrypto_key, libcrypto_unkey,
 	libcrypto_seal, libcrypto_open };
 #endif
+
+const char *aead_libcrypto_version(void)
+{
+#ifdef HAVE_LIBCRYPTO
+	libcrypto_cipher(GNUTLS_CIPHER_CHACHA20_POLY1305); /* loads it */
+	return evp.version ? evp.version(OPENSSL_VERSION_STRING) : NULL;
+#else
+	return NULL;
+#endif
+}
 
 const struct aead_engine *const aead_engines[] = {
 	&gnutls_engine,

@@ -201,9 +201,9 @@ static void warn_dates(const char *path, gnutls_x509_crt_t crt)
 	time_t now = time(NULL);
 
 	if (gnutls_x509_crt_get_expiration_time(crt) < now)
-		log_msg(LOG_WARN, "--cert %s: the certificate has expired; clients will refuse it", path);
+		log_msg(LOG_WARN, "--cert %s: the certificate has expired and will be refused", path);
 	else if (gnutls_x509_crt_get_activation_time(crt) > now)
-		log_msg(LOG_WARN, "--cert %s: the certificate is not valid yet; clients will refuse it", path);
+		log_msg(LOG_WARN, "--cert %s: the certificate is not valid yet and will be refused", path);
 }
 
 static void warn_mode(const char *option, const char *path)
@@ -275,15 +275,24 @@ out:
 	return r;
 }
 
+/* How much of a pkcs11: URL may be shown: not its PIN (RFC 7512, 2.4), nor what is behind. */
+static int length_to_show(const char *url)
+{
+	const char *pin = strstr(url, "pin-value=");
+
+	return (int)(pin ? (size_t)(pin - url) : strlen(url));
+}
+
 int cert_load(gnutls_certificate_credentials_t cred, const char *cert, const char *key, struct err *e)
 {
 	int r;
 
 	if (!is_url(cert) && !(key && is_url(key)))
 		return load_files(cred, cert, key, e);
-	r = gnutls_certificate_set_x509_key_file2(cred, cert, key ? key : cert, GNUTLS_X509_FMT_PEM, NULL, 0);
+	key = key ? key : cert;
+	r = gnutls_certificate_set_x509_key_file2(cred, cert, key, GNUTLS_X509_FMT_PEM, NULL, 0);
 	if (r < 0)
-		return tlserr_set(e, ERR_CONFIG, r, "--cert %s, --key %s", cert, key ? key : cert);
+		return tlserr_set(e, ERR_CONFIG, r, "--cert %.*s, --key %.*s", length_to_show(cert), cert, length_to_show(key), key);
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "lib/net/addr.h"
+#include "lib/tls/crl.h"
 #include "lib/tls/keylog.h"
 #include "lib/tls/tls_int.h"
 #include "lib/tls/tlserr.h"
@@ -62,10 +63,11 @@ static int load_crl(struct tls_config *c, const char *path, struct err *e)
 		return -1;
 	r = gnutls_certificate_set_x509_crl_mem(c->cert, &d,
 		memmem(d.data, d.size, "-----BEGIN", 10) ? GNUTLS_X509_FMT_PEM : GNUTLS_X509_FMT_DER);
+	c->has_crl = r > 0;
+	c->crl_until = crl_until(&d);
 	gnutls_free(d.data);
 	if (r < 0)
 		return tlserr_set(e, ERR_CONFIG, r, "--crl %s", path);
-	c->has_crl = r > 0;
 	return r ? 0 : err_set(e, ERR_CONFIG, "--crl %s: no revocation list of a trusted CA in this file", path);
 }
 

@@ -81,6 +81,7 @@ bool config_wants_kernel(const struct tls_config *c);
  * Borrowed; other threads may use it too. */
 gnutls_x509_trust_list_t config_trust_list(const struct tls_config *c);
 bool config_has_crl(const struct tls_config *c);
+int64_t config_crl_until(const struct tls_config *c); /* crl.h; with one */
 
 bool config_has_cert(const struct tls_config *c); /* of our own */
 

@@ -30,6 +30,11 @@ bool config_has_crl(const struct tls_config *c)
 	return c->has_crl;
 }
 
+int64_t config_crl_until(const struct tls_config *c)
+{
+	return c->crl_until;
+}
+
 bool config_has_cert(const struct tls_config *c)
 {
 	return c->has_cert;

@@ -87,17 +87,12 @@ struct offer {
 
 /* The priority string with these parts, to be freed; NULL: no memory. It names key
  * exchanges, ciphers and MACs, and so it offers every suite that can be made of them:
- * in TLS 1.3, and where there is one suite, that one alone. */
+ * in TLS 1.3, and where there is one suite, that one alone. Else session_peer.suites has
+ * the hello say just those of the offer. */
 char *offer_priority(const struct offer *o);
 
 /* Whether the string's suites are those of the offer and no others, in whichever order. */
 bool offer_is_exact(const struct offer *o);
-
-/* In a record with a ClientHello, puts exactly the offer's suites in the place of those
- * that are there, in its order; what is left over of the room becomes values that
- * servers must ignore (RFC 8701), since its size cannot change. Signalling values stay.
- * False, and it is as it was: this is no ClientHello, or has not the room. */
-bool offer_edit(const struct offer *o, uint8_t *record, size_t n);
 
 /* "TLS 1.2". */
 const char *offer_version_name(enum offer_version v);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
 
-/* Offers as priority strings, and in the bytes of a ClientHello. */
+/* Offers as priority strings. */
 
 #include <gnutls/gnutls.h>
 #include <stdio.h>
@@ -120,58 +120,4 @@ bool offer_is_exact(const struct offer *o)
 	n = count_suites(o, p, &others);
 	gnutls_priority_deinit(p);
 	return n == o->n_suites && others == 0;
-}
-
-/* --- in the bytes ------------------------------------------------------------------------- */
-
-#define RECORD_HEADER  5 /* type, version, length (RFC 5246, 6.2.1) */
-#define MESSAGE_HEADER 4 /* type, length (7.4) */
-#define CONTENT_HANDSHAKE 22
-#define CLIENT_HELLO   1
-
-/* TLS_EMPTY_RENEGOTIATION_INFO_SCSV and TLS_FALLBACK_SCSV. */
-static bool is_signal(unsigned id)
-{
-	return id == 0x00ff || id == 0x5600;
-}
-
-/* The list of suites: behind version, random and session id (RFC 5246, 7.4.1.2). NULL:
- * there is none. */
-static uint8_t *suites_of(uint8_t *record, size_t n, size_t *count)
-{
-	size_t at = RECORD_HEADER + MESSAGE_HEADER + 2 + 32, size;
-
-	if (n <= at || record[0] != CONTENT_HANDSHAKE || record[RECORD_HEADER] != CLIENT_HELLO)
-		return NULL;
-	at += 1 + (size_t)record[at];
-	if (n < at + 2)
-		return NULL;
-	size = (size_t)record[at] << 8 | record[at + 1];
-	at += 2;
-	if (size > n - at)
-		return NULL;
-	*count = size / 2;
-	return record + at;
-}
-
-bool offer_edit(const struct offer *o, uint8_t *record, size_t n)
-{
-	size_t count = 0, room = 0, next = 0;
-	uint8_t *list = suites_of(record, n, &count);
-
-	for (size_t i = 0; list && i < count; i++)
-		room += !is_signal((unsigned)list[2 * i] << 8 | list[2 * i + 1]);
-	if (!list || room < o->n_suites)
-		return false;
-	for (size_t i = 0; i < count; i++) {
-		unsigned id;
-
-		if (is_signal((unsigned)list[2 * i] << 8 | list[2 * i + 1]))
-			continue;
-		id = next < o->n_suites ? o->suites[next]->id : 0x0a0au + 0x1010u * (next % 16);
-		next++;
-		list[2 * i] = (uint8_t)(id >> 8);
-		list[2 * i + 1] = (uint8_t)id;
-	}
-	return true;
 }

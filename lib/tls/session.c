@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/tls/hello.h"
 #include "lib/tls/keylog.h"
 #include "lib/tls/plane.h"
 #include "lib/tls/tls_int.h"
@@ -20,6 +21,28 @@
 #define AGAIN_MAX  20000 /* pieces of messages, warnings and the like in one call of a handshake */
 
 /* --- the buffered transport ---------------------------------------------------- */
+
+/* n bytes were put behind the end of `in`: the first of all are kept, to tell what speaks
+ * there when it is not TLS. */
+static void note_first(struct session *s, size_t n)
+{
+	size_t k = sizeof(s->first_bytes) - s->n_first;
+
+	if (k > n)
+		k = n;
+	memcpy(s->first_bytes + s->n_first, s->in.data + s->in.end, k);
+	s->n_first = (unsigned char)(s->n_first + k);
+}
+
+int session_feed(struct session *s, const void *data, size_t n)
+{
+	if (buf_reserve(s->pool, &s->in, n) < 0)
+		return -1;
+	memcpy(s->in.data + s->in.end, data, n);
+	note_first(s, n);
+	s->in.end += n;
+	return 0;
+}
 
 long session_read_ahead(struct session *s, size_t max)
 {
@@ -36,14 +59,7 @@ long session_read_ahead(struct session *s, size_t max)
 	n = sock_read(s->sock, s->in.data + s->in.end, room);
 	if (n <= 0)
 		return n;
-	if (s->n_first < sizeof(s->first_bytes)) {
-		size_t k = sizeof(s->first_bytes) - s->n_first;
-
-		if (k > (size_t)n)
-			k = (size_t)n;
-		memcpy(s->first_bytes + s->n_first, s->in.data + s->in.end, k);
-		s->n_first = (unsigned char)(s->n_first + k);
-	}
+	note_first(s, (size_t)n);
 	s->in.end += (size_t)n;
 	if (room < s->in_size)
 		return n;
@@ -155,8 +171,10 @@ static ssize_t push(gnutls_transport_ptr_t p, const giovec_t *iov, int n)
 		memcpy(out->data + out->end, iov[i].iov_base, iov[i].iov_len);
 		out->end += iov[i].iov_len;
 	}
-	if (s->peer && s->peer->edit && !s->server_hello)
-		s->peer->edit(s->peer->arg, out->data + out->end - total, total);
+	if (s->peer && s->peer->n_suites && !s->narrowed) { /* the first that goes out is the hello */
+		s->narrowed = true;
+		out->end = hello_narrow(out->data, out->end, s->peer->suites, s->peer->n_suites);
+	}
 	return (ssize_t)total;
 }
 
@@ -183,19 +201,19 @@ static int on_extension(void *arg, unsigned id, const unsigned char *data, unsig
 	return 0;
 }
 
-/* A ServerHello: its extensions stand behind random, session id, suite and compression
- * (RFC 5246, 7.4.1.3). In TLS 1.3 the limit is not among them. */
-static void hear_server(struct session *s, const gnutls_datum_t *hello)
+/* What a ServerHello says (RFC 5246, 7.4.1.3): the suite, behind random and session id;
+ * behind compression the extensions. In TLS 1.3 the limit is not among them. */
+static void read_server_hello(struct session *s, const gnutls_datum_t *hello)
 {
-	const unsigned char *b = hello->data;
 	size_t at = 2 + 32;
 
-	if (hello->size > at)
-		at += 1 + (size_t)b[at] + 2 + 1;
-	if (hello->size >= at && at > 2 + 32) {
-		s->server_suite = (uint16_t)(b[at - 3] << 8 | b[at - 2]);
-		s->server_hello = true;
-	}
+	if (hello->size <= at)
+		return;
+	at += 1 + (size_t)hello->data[at] + 2 + 1;
+	if (hello->size < at)
+		return;
+	s->suite = (uint16_t)(hello->data[at - 3] << 8 | hello->data[at - 2]);
+	s->server_hello = true;
 	if (hello->size > at)
 		gnutls_ext_raw_parse(s, on_extension, &(gnutls_datum_t){ hello->data + at, hello->size - (unsigned)at }, 0);
 }
@@ -227,6 +245,7 @@ static int on_message(gnutls_session_t gs, unsigned type, unsigned when, unsigne
 	}
 	if (!incoming) {
 		s->hellos += type == GNUTLS_HANDSHAKE_CLIENT_HELLO;
+		s->certificate_out |= type == GNUTLS_HANDSHAKE_CERTIFICATE_PKT;
 		return 0;
 	}
 	if (type == GNUTLS_HANDSHAKE_CLIENT_HELLO)
@@ -234,13 +253,12 @@ static int on_message(gnutls_session_t gs, unsigned type, unsigned when, unsigne
 	else if (type == GNUTLS_HANDSHAKE_ENCRYPTED_EXTENSIONS)
 		gnutls_ext_raw_parse(s, on_extension, msg, 0);
 	else if (type == GNUTLS_HANDSHAKE_SERVER_HELLO)
-		hear_server(s, msg);
+		read_server_hello(s, msg);
 	else if (type == GNUTLS_HANDSHAKE_NEW_SESSION_TICKET && s->peer && s->peer->tickets &&
 		 gnutls_protocol_get_version(gs) == GNUTLS_TLS1_3)
 		keep_ticket(s);
-	else if (type == GNUTLS_HANDSHAKE_SERVER_HELLO_DONE || type == GNUTLS_HANDSHAKE_FINISHED)
-		s->server_flight = true;
-	return type == GNUTLS_HANDSHAKE_SERVER_HELLO_DONE && s->peer && s->peer->edit ? GNUTLS_E_NO_CIPHER_SUITES : 0;
+	s->server_flight |= type == GNUTLS_HANDSHAKE_SERVER_HELLO_DONE || type == GNUTLS_HANDSHAKE_FINISHED;
+	return s->server_flight && s->narrowed ? GNUTLS_E_NO_CIPHER_SUITES : 0; /* there is no way on */
 }
 
 static void setup_resumption(struct session *s)
@@ -374,9 +392,12 @@ void session_free(struct session *s)
 
 static int handshake_failed(struct session *s, int code, struct err *e)
 {
+	/* what GnuTLS makes of an alert in the place of a client's certificate (TLS 1.2) */
+	if (code == GNUTLS_E_NO_CERTIFICATE_FOUND && gnutls_alert_get(s->gs) != GNUTLS_A_CLOSE_NOTIFY)
+		code = GNUTLS_E_FATAL_ALERT_RECEIVED;
 	s->failed = true;
 	session_explain(s, code, e);
-	s->refused_by_alert = code == GNUTLS_E_FATAL_ALERT_RECEIVED;
+	s->refused_by_alert = code == GNUTLS_E_FATAL_ALERT_RECEIVED || code == GNUTLS_E_SESSION_EOF;
 	if (s->why)
 		gnutls_alert_send(s->gs, GNUTLS_AL_FATAL, verify_alert(s));
 	else if (!s->refused_by_alert && !s->sock->error && !s->sock->eof &&

@@ -32,7 +32,6 @@
 struct session;
 
 typedef int session_judge_fn(void *arg, struct session *s, struct err *e);
-typedef void session_edit_fn(void *arg, uint8_t *hello, size_t n);
 
 /* Who is on the other side of a client's session; borrowed for its life. */
 struct session_peer {
@@ -44,16 +43,16 @@ struct session_peer {
 	 * it (RFC 8446, 6.2), and e says why. It is not asked when a session is resumed or a
 	 * pre-shared key vouches for the server. */
 	session_judge_fn *judge;
-	/* Sees the record with the ClientHello before it is sent and may change it, not its
-	 * size. No handshake can end well then, since both sides hash what they know, so it
-	 * fails once the server's first flight is here; session_story has what that said.
-	 * Up to TLS 1.2; NULL: nobody does. */
-	session_edit_fn *edit;
 	void *arg;
 	/* Data to go along with the first flight (RFC 8446, 2.3), where a ticket allows so
 	 * much; it may be delivered more than once. Sent again by nobody. */
 	const void *early;
 	size_t early_size;
+	/* For a scan before TLS 1.3: the ClientHello offers just these suites, in this order;
+	 * they must be among those that the configuration has. It fails once the server's first
+	 * flight is here, and could never be finished. */
+	const uint16_t *suites;
+	size_t n_suites; /* 0: those of the configuration */
 };
 
 /* The socket and pool are borrowed; a reference to the configuration is taken.
@@ -65,6 +64,10 @@ struct session *session_new(struct tls_config *c, struct sock *sock, struct buf_
 void session_move(struct session *s, struct buf_pool *pool);
 
 void session_free(struct session *s); /* wipes; NULL is fine; does not close the socket */
+
+/* Bytes of the peer that were read from the socket before the session was there: they
+ * come first. Before the handshake; at most once. 0, or -1 without memory. */
+int session_feed(struct session *s, const void *data, size_t n);
 
 /* 0 when the handshake is done and the peer is authenticated, SOCK_BLOCKED, or
  * SOCK_FAILED: then e is set, and the alert waits to be flushed. */
@@ -137,6 +140,7 @@ bool session_holds_memory(const struct session *s);
 struct session_info {
 	const char *version; /* "TLS1.3" */
 	const char *ciphersuite; /* IANA name */
+	uint16_t suite; /* its number, of a client's; 0: unknown */
 	const char *group;
 	const char *signature; /* the server's, NULL when resumed */
 	const char *plane;
@@ -145,6 +149,8 @@ struct session_info {
 	char alpn[64]; /* "" for none */
 };
 void session_info(const struct session *s, struct session_info *out);
+/* As much as is agreed on so far: in a judge, or in a handshake that failed behind it. */
+void session_agreed(const struct session *s, struct session_info *out);
 
 /* What happened so far, in a handshake that failed too. */
 struct session_story {
@@ -156,13 +162,10 @@ struct session_story {
 	int alert; /* the fatal one that came or went; -1: none */
 	bool alert_received;
 	char alert_name[40]; /* "handshake_failure"; "": none */
-	/* What a server chose. hello: its ServerHello was fine, and version and suite are
-	 * known; flight: so was all of its first flight, up to ServerHelloDone (TLS 1.3:
-	 * Finished), and the rest is known too. Static strings (GnuTLS's), NULL: none. */
-	bool hello, flight;
-	const char *version, *group, *signature;
-	uint16_t suite; /* its number in the registry */
-	unsigned dh_bits; /* of a prime of its own, with DHE in TLS 1.2; else 0 */
+	/* To a client: a ServerHello came, and was fine (session_agreed has its suite); so did
+	 * all of the server's first flight, up to ServerHelloDone or, in TLS 1.3, Finished. */
+	bool server_hello, server_flight;
+	unsigned dh_bits; /* of the server's prime, where it is no group that has a name; else 0 */
 };
 void session_story(const struct session *s, struct session_story *out);
 

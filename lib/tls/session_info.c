@@ -14,15 +14,21 @@
 
 void session_info(const struct session *s, struct session_info *out)
 {
+	memset(out, 0, sizeof(*out));
+	if (s->handshaken)
+		session_agreed(s, out);
+}
+
+void session_agreed(const struct session *s, struct session_info *out)
+{
 	gnutls_datum_t alpn;
 	gnutls_kx_algorithm_t kx;
 
 	memset(out, 0, sizeof(*out));
-	if (!s->handshaken)
-		return;
 	kx = gnutls_kx_get(s->gs);
 	out->version = gnutls_protocol_get_name(gnutls_protocol_get_version(s->gs));
 	out->ciphersuite = gnutls_ciphersuite_get(s->gs);
+	out->suite = s->suite;
 	out->group = gnutls_group_get_name(gnutls_group_get(s->gs));
 	out->resumed = gnutls_session_is_resumed(s->gs);
 	if (!out->resumed)
@@ -50,24 +56,6 @@ static void story_of_alert(const struct session *s, struct session_story *out)
 		tlserr_alert_name((gnutls_alert_description_t)out->alert, out->alert_name, sizeof(out->alert_name));
 }
 
-/* What the server chose. */
-static void story_of_choice(const struct session *s, struct session_story *out)
-{
-	if (s->config->role != TLS_CLIENT || !s->server_hello)
-		return;
-	out->hello = true;
-	out->flight = s->server_flight;
-	out->suite = s->server_suite;
-	out->version = gnutls_protocol_get_name(gnutls_protocol_get_version(s->gs));
-	out->group = gnutls_group_get_name(gnutls_group_get(s->gs));
-	out->signature = gnutls_sign_get_name((gnutls_sign_algorithm_t)gnutls_sign_algorithm_get(s->gs));
-	if (!out->group) {
-		int bits = gnutls_dh_get_prime_bits(s->gs);
-
-		out->dh_bits = bits > 0 ? (unsigned)bits : 0;
-	}
-}
-
 void session_story(const struct session *s, struct session_story *out)
 {
 	unsigned flags = gnutls_session_get_flags(s->gs);
@@ -81,16 +69,23 @@ void session_story(const struct session *s, struct session_story *out)
 	};
 	if (s->config->role == TLS_CLIENT) {
 		out->certificate_requested = gnutls_certificate_client_get_request_status(s->gs) != 0;
-		out->certificate_sent = out->certificate_requested && gnutls_certificate_get_ours(s->gs) != NULL;
+		/* GnuTLS has chosen it long before it is shown */
+		out->certificate_sent =
+			out->certificate_requested && s->certificate_out && gnutls_certificate_get_ours(s->gs) != NULL;
+		out->server_hello = s->server_hello;
+		out->server_flight = s->server_flight;
+		if (s->server_hello && !gnutls_group_get(s->gs) && gnutls_dh_get_prime_bits(s->gs) > 0)
+			out->dh_bits = (unsigned)gnutls_dh_get_prime_bits(s->gs);
 	}
 	story_of_alert(s, out);
-	story_of_choice(s, out);
 }
 
 const gnutls_datum_t *session_chain(const struct session *s, size_t *n)
 {
 	unsigned count = 0;
-	const gnutls_datum_t *list = gnutls_certificate_get_peers(s->gs, &count);
+	/* GnuTLS has those of the first session then */
+	const gnutls_datum_t *list =
+		gnutls_session_is_resumed(s->gs) ? NULL : gnutls_certificate_get_peers(s->gs, &count);
 
 	*n = list ? count : 0;
 	return list;
@@ -176,6 +171,8 @@ void session_explain(const struct session *s, int code, struct err *e)
 		err_set(e, ERR_HANDSHAKE, "not TLS: %s", other);
 	else if (s->sock->error)
 		err_sys(e, ERR_IO, s->sock->error, "the connection broke");
+	else if (code == GNUTLS_E_SESSION_EOF)
+		err_set(e, ERR_HANDSHAKE, "the peer ended the handshake (close_notify)");
 	else if (s->sock->eof && code == GNUTLS_E_PREMATURE_TERMINATION)
 		err_set(e, ERR_HANDSHAKE, "the peer closed the connection");
 	else

@@ -31,6 +31,7 @@ struct tls_config {
 	uint8_t (*pins)[CERT_PIN_SIZE];
 	size_t n_pins;
 	bool has_crl, has_cert;
+	int64_t crl_until; /* epoch seconds; -1: unknown */
 	struct verify_rule *rules; /* --allow */
 	size_t n_rules;
 	bool client_certs; /* server: a certificate is required */
@@ -73,11 +74,13 @@ struct session {
 	size_t peer_limit; /* record_size_limit of the peer, type byte included; 0: none */
 	bool offered_ticket; /* client: a session was offered for resumption */
 	bool early_sent; /* client: with early data */
+	bool narrowed; /* client: the hello was */
+	uint16_t suite; /* client: of the last ServerHello */
+	bool server_hello, server_flight; /* client: came, and were fine */
 	bool refused_by_alert; /* the peer's fatal alert ended it */
 	int alert_sent; /* ours that did, 0: none */
 	unsigned hellos; /* ClientHellos that went: a second one answers a HelloRetryRequest */
-	bool server_hello, server_flight; /* came, and were fine */
-	uint16_t server_suite;
+	bool certificate_out; /* our Certificate message went, be it an empty one */
 	unsigned tickets_seen;
 	int64_t ticket_lifetime_s; /* -1: none came */
 	bool handshaken, tickets_sent, eof, failed, closed;

@@ -91,7 +91,7 @@ struct tlsa_answer {
 	size_t n_unusable; /* left out since nobody knows what they mean */
 };
 
-bool tlsa_can_lookup(void); /* libgnutls-dane is built in */
+bool tlsa_can_lookup(void); /* built in, and libgnutls-dane is there to be loaded */
 
 /* The records of _PORT._PROTO.HOST (proto: "tcp"; host: ASCII, no trailing dot). It
  * blocks, for timeout_ms at most: not for a loop's thread. When it gives up

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
 
+#include "lib/base/lazy.h"
 #include "lib/tls/tlsa.h"
 
 /* Records from the DNS, by libgnutls-dane, whose libunbound validates. */
@@ -15,9 +16,45 @@
 #include <string.h>
 #include <time.h>
 
+/* Loaded when it is asked for (lazy.h). */
+#define DANE_SONAME "libgnutls-dane.so.0"
+
+static struct {
+	typeof(dane_query_status) *query_status;
+	typeof(dane_query_entries) *query_entries;
+	typeof(dane_query_data) *query_data;
+	typeof(dane_query_tlsa) *query_tlsa;
+	typeof(dane_query_deinit) *query_free;
+	typeof(dane_state_init) *state_new;
+	typeof(dane_state_deinit) *state_free;
+	typeof(dane_strerror) *error_text;
+} dane;
+
+static bool loaded;
+
+static void load(void)
+{
+	static const struct lazy_symbol symbols[] = {
+		LAZY_SYMBOL(dane, query_status, dane_query_status),
+		LAZY_SYMBOL(dane, query_entries, dane_query_entries),
+		LAZY_SYMBOL(dane, query_data, dane_query_data),
+		LAZY_SYMBOL(dane, query_tlsa, dane_query_tlsa),
+		LAZY_SYMBOL(dane, query_free, dane_query_deinit),
+		LAZY_SYMBOL(dane, state_new, dane_state_init),
+		LAZY_SYMBOL(dane, state_free, dane_state_deinit),
+		LAZY_SYMBOL(dane, error_text, dane_strerror),
+		{ NULL, NULL },
+	};
+
+	loaded = lazy_load(DANE_SONAME, symbols);
+}
+
 bool tlsa_can_lookup(void)
 {
-	return true;
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, load);
+	return loaded;
 }
 
 /* The query blocks for as long as libunbound likes, so it has a thread, which is
@@ -43,7 +80,7 @@ static void lookup_free(struct lookup *l)
 
 static enum tlsa_dnssec status_of(dane_query_t q)
 {
-	switch (dane_query_status(q)) {
+	switch (dane.query_status(q)) {
 	case DANE_QUERY_DNSSEC_VERIFIED:
 		return TLSA_SECURE;
 	case DANE_QUERY_BOGUS:
@@ -62,11 +99,11 @@ static int take_records(dane_query_t q, struct tlsa_answer *a, struct err *e)
 	gnutls_datum_t data;
 
 	a->dnssec = status_of(q);
-	a->n_found = dane_query_entries(q);
+	a->n_found = dane.query_entries(q);
 	for (unsigned i = 0; i < a->n_found && a->dnssec == TLSA_SECURE; i++) {
 		int r = 0;
 
-		if (dane_query_data(q, i, &usage, &selector, &matching, &data) == 0)
+		if (dane.query_data(q, i, &usage, &selector, &matching, &data) == 0)
 			r = tlsa_add(&a->list, usage, selector, matching, data.data, data.size);
 		if (r < 0)
 			return err_set(e, ERR_RUNTIME, "no memory");
@@ -79,7 +116,7 @@ static int take_records(dane_query_t q, struct tlsa_answer *a, struct err *e)
 static int query(struct lookup *l, dane_state_t state)
 {
 	dane_query_t q = NULL;
-	int r = dane_query_tlsa(state, &q, l->host, l->proto, l->port);
+	int r = dane.query_tlsa(state, &q, l->host, l->proto, l->port);
 
 	if (r == DANE_E_NO_DANE_DATA) {
 		r = 0;
@@ -91,10 +128,10 @@ static int query(struct lookup *l, dane_state_t state)
 	} else {
 		r = err_set(&l->e, ERR_RESOLVE,
 			"TLSA records of %s: %s (DNSSEC takes the root's key, which some systems have in a package of its own: dns-root-data)",
-			l->host, dane_strerror(r));
+			l->host, dane.error_text(r));
 	}
 	if (q != NULL)
-		dane_query_deinit(q);
+		dane.query_free(q);
 	return r;
 }
 
@@ -102,12 +139,12 @@ static int query(struct lookup *l, dane_state_t state)
 static int run(struct lookup *l)
 {
 	dane_state_t state;
-	int r = dane_state_init(&state, DANE_F_INSECURE);
+	int r = dane.state_new(&state, DANE_F_INSECURE);
 
 	if (r < 0)
-		return err_set(&l->e, ERR_RESOLVE, "TLSA records of %s: %s", l->host, dane_strerror(r));
+		return err_set(&l->e, ERR_RESOLVE, "TLSA records of %s: %s", l->host, dane.error_text(r));
 	r = query(l, state);
-	dane_state_deinit(state);
+	dane.state_free(state);
 	return r;
 }
 
@@ -197,10 +234,13 @@ static bool wait_for(struct lookup *l, uint64_t timeout_ms)
 int tlsa_lookup(const char *host, unsigned port, const char *proto, uint64_t timeout_ms, struct tlsa_answer *out,
 	struct err *e)
 {
-	struct lookup *l = lookup_new(host, port, proto, e);
+	struct lookup *l;
 	int r;
 
 	*out = (struct tlsa_answer){ .dnssec = TLSA_UNKNOWN };
+	if (!tlsa_can_lookup())
+		return err_set(e, ERR_CONFIG, "TLSA records of %s: %s cannot be loaded", host, DANE_SONAME);
+	l = lookup_new(host, port, proto, e);
 	if (l == NULL)
 		return -1;
 	r = start(l);

@@ -47,6 +47,7 @@ static void check_addr(const struct addr *a, enum addr_use use)
 	addr_format(a, text);
 	MUST(addr_parse(&again, text, use, &e) == 0);
 	again.tls = a->tls;
+	again.port_implied = a->port_implied; /* what is printed has one */
 	MUST(memcmp(a, &again, sizeof(again)) == 0);
 	if (a->kind == ADDR_TCP)
 		check_host(a);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Fixtures: pki, blob (64 MiB), small (1 MiB), rig (starts things and ends
-them); a limit of time for each test; what the processes said when one fails."""
+"""Fixtures: pki, world (a larger one), blob (64 MiB), small (1 MiB), rig (starts
+things and ends them), shared (the same for the tests of a file); a limit of time for
+each test; what the processes said when one fails."""
 
 import contextlib
 import faulthandler
@@ -13,6 +14,7 @@ import pytest
 
 sys.path.insert(0, os.path.dirname(__file__))
 
+import checkpki  # noqa: E402
 import ends  # noqa: E402
 import pki as pki_module  # noqa: E402
 import servers  # noqa: E402
@@ -28,6 +30,11 @@ resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 @pytest.fixture(scope="session")
 def pki(tmp_path_factory):
     return pki_module.Pki(tmp_path_factory.mktemp("pki"))
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory):
+    return checkpki.CheckPki(tmp_path_factory.mktemp("world"))
 
 
 @pytest.fixture(scope="session")
@@ -99,8 +106,9 @@ class Rig:
                 errors.append(e)
         return errors
 
-    def reports(self):
-        return [(t.name, t.report()) for t in self.things if hasattr(t, "report")]
+    def reports(self, ended=False):
+        return [(t.name, t.report()) for t in self.things
+                if hasattr(t, "report") and not (ended and t.proc.poll() is None)]
 
     def clean(self):
         for t in self.things:
@@ -116,6 +124,17 @@ def rig(tmp_path, request):
     yield r
     errors = r.end()
     request.node.rig_reports = r.reports()
+    r.clean()
+    if errors:
+        raise errors[0]
+
+
+@pytest.fixture(scope="module")
+def shared():
+    """Servers that the tests of a file share; those that have ended are told of with each failure."""
+    r = Rig(None)
+    yield r
+    errors = r.end()
     r.clean()
     if errors:
         raise errors[0]
@@ -155,5 +174,6 @@ def pytest_runtest_makereport(item, call):
     found = getattr(item, "rig_reports", None)
     if found is None and hasattr(item, "rig"):
         found = item.rig.reports()
-    for name, text in found or []:
+    shared = getattr(item, "funcargs", {}).get("shared")
+    for name, text in (found or []) + (shared.reports(ended=True) if shared else []):
         report.sections.append((name, text))

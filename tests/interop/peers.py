@@ -4,6 +4,7 @@ stop(). Each has its own temporary directory, takes a port that the kernel
 chose, is found ready by what the kernel says about its own sockets, and ends by
 its own pid."""
 
+import getpass
 import glob
 import os
 import shutil
@@ -345,3 +346,98 @@ class Socat(Peer):
 
     def argv(self):
         return ["-t", "60", "-b", "65536", *self.args]
+
+
+class OpensslSite(OpensslServer):
+    """openssl s_server that sends what cred.sent has (checkpki), weak or not."""
+
+    def argv(self):
+        out = ["s_server", "-quiet", "-accept", "127.0.0.1:0", "-cipher", "DEFAULT:@SECLEVEL=0", *self.args,
+               "-cert", self.cred.leaf, "-key", self.cred.key, *flags([("-cert_chain", self.cred.rest)])]
+        return out + (["-tls" + self.version.replace(".", "_")] if self.version else [])
+
+
+class Sites(Peer):
+    """One process with many TLS servers, each on a port of its own. sites: by name,
+    (cred, further options). It takes no port 0, so it inherits sockets."""
+
+    def __init__(self, sites):
+        super().__init__()
+        self.sites, self.socks = sites, {}
+
+    def open(self, name):
+        s = self.socks[name] = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self.pass_fds += (s.fileno(),)
+        return s
+
+    def ready(self):
+        super().ready()
+        self.ports = {name: s.getsockname()[1] for name, s in self.socks.items()}
+        for s in self.socks.values():
+            s.close()
+        return self
+
+
+class NginxSites(Sites):
+    """nginx; options are lines of a server's block, with a semicolon each. A list of
+    (cred, options) is one port where the first is the default and each has its
+    certificate's names."""
+
+    name = "nginx"
+
+    def argv(self):
+        blocks = [block for name, site in self.sites.items() for block in self.blocks(self.open(name), site)]
+        temporary = "".join(f"{what}_temp_path {self.file(what)};\n"
+                            for what in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+        return ["-p", self.dir, "-e", "stderr", "-c", self.file("conf", f"""
+daemon off;
+pid {self.file("pid")};
+{f"user {getpass.getuser()};" if os.geteuid() == 0 else ""}
+events {{ }}
+http {{
+access_log off;
+ssl_ciphers DEFAULT:@SECLEVEL=0;
+ssl_protocols TLSv1.2 TLSv1.3;
+{temporary}{"".join(blocks)}}}
+""")]
+
+    def blocks(self, sock, site):
+        several, port = isinstance(site, list), sock.getsockname()[1]
+        for n, (cred, lines) in enumerate(site if several else [site]):
+            names = f"server_name {' '.join(cred.names)};" if several else ""
+            yield f"""server {{
+listen 127.0.0.1:{port} ssl{"" if n else " default_server"};
+{names}
+ssl_certificate {cred.cert};
+ssl_certificate_key {cred.key};
+{lines}
+return 204;
+}}
+"""
+
+    def env(self):
+        return {**super().env(), "NGINX": "".join(f"{fd};" for fd in self.pass_fds)}
+
+
+class HaproxySites(Sites):
+    """haproxy; options stand behind `bind`. An answer that it staples is in the file
+    cred.both with ".ocsp" behind."""
+
+    name = "haproxy"
+
+    def argv(self):
+        binds = "".join(f"  bind fd@{self.open(name).fileno()} ssl crt {cred.both} {options}\n"
+                        for name, (cred, options) in self.sites.items())
+        return ["-db", "-f", self.file("conf", f"""
+global
+  nbthread 1
+  tune.ssl.default-dh-param 2048
+  ssl-default-bind-ciphers DEFAULT:@SECLEVEL=0
+defaults
+  mode http
+  timeout connect 10s
+  timeout client 60s
+  timeout server 60s
+frontend t
+{binds}  http-request return status 204
+""")]

@@ -9,7 +9,7 @@ import os
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 DAY = datetime.timedelta(days=1)
@@ -87,14 +87,15 @@ def general_name(text):
         return x509.DNSName(text)
 
 
-def issue(name, key, issuer, san=(), ca=False, usage=None, start=NOW - DAY, end=NOW + 30 * DAY):
-    """issuer: (name, key) of who signs; None signs itself."""
+def issue(name, key, issuer, san=(), ca=False, usage=None, start=NOW - DAY, end=NOW + 30 * DAY, length=None, extra=()):
+    """issuer: (name, key) of who signs; None signs itself. extra: further
+    extensions, (extension, critical) each."""
     issuer_name, issuer_key = issuer or (name, key)
     b = (x509.CertificateBuilder()
          .subject_name(name).issuer_name(issuer_name).public_key(key.public_key())
          .serial_number(x509.random_serial_number())
          .not_valid_before(start).not_valid_after(end)
-         .add_extension(x509.BasicConstraints(ca=ca, path_length=None), critical=True)
+         .add_extension(x509.BasicConstraints(ca=ca, path_length=length), critical=True)
          .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
          .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key.public_key()), critical=False)
          .add_extension(key_usage(ca), critical=True))
@@ -102,7 +103,14 @@ def issue(name, key, issuer, san=(), ca=False, usage=None, start=NOW - DAY, end=
         b = b.add_extension(x509.SubjectAlternativeName([general_name(s) for s in san]), critical=False)
     if usage:
         b = b.add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
-    return b.sign(issuer_key, hashes.SHA256())
+    for extension, critical in extra:
+        b = b.add_extension(extension, critical)
+    return b.sign(issuer_key, hash_for(issuer_key))
+
+
+def hash_for(key):
+    """Of a signature; Ed25519 has its own."""
+    return None if isinstance(key, ed25519.Ed25519PrivateKey) else hashes.SHA256()
 
 
 def key_usage(ca):

@@ -1,345 +1,182 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Servers that people run, as they go over to TLS: lib/net/starttls against each,
-through starttls_drive. Every server is started here, with a configuration, a folder
-and ports of its own, and is ended here."""
+"""`tlskit connect --starttls` against servers that people run: checked, and talked to in
+their own protocol behind TLS. nntp is in test_connect_starttls.py alone."""
 
-import contextlib
-import glob
-import grp
-import os
-import pwd
-import shutil
-import subprocess
+import struct
 
 import pytest
 
-import ends
-import tlskit
-from peers import PEERS, OnFreePort, free_port, listening, program
-
-DRIVE = os.path.join(os.path.dirname(tlskit.TLSKIT), "tests/interop/starttls_drive")
-ROOT = os.geteuid() == 0
-ME = pwd.getpwuid(os.geteuid()).pw_name
-GROUP = grp.getgrgid(os.getegid()).gr_name
+from connects import Check, Talker, together
+from starttls_scripts import mysql_packet
+from starttls_servers import DB_USER, Dovecot, Exim, Inspircd, Mariadb, Postgres, Prosody, Slapd, Vsftpd
 
 
-def drive(proto, port, *name, piece=4096):
-    """(exit code, what it printed)"""
-    if not os.access(DRIVE, os.X_OK):
-        pytest.skip(f"{DRIVE} is not there: make check builds it")
-    p = subprocess.run([DRIVE, proto, str(port), str(piece), *name], capture_output=True, text=True, timeout=30)
-    assert not tlskit.SANITIZER.search(p.stderr.encode()), p.stderr
-    return p.returncode, (p.stdout + p.stderr).strip()
+class At:
+    """A port of a server where proto is spoken: checks and talkers."""
+
+    def __init__(self, rig, pki, proto, port):
+        self.rig, self.proto = rig, proto
+        self.args = ("--ca", pki.ca, "--starttls", proto, f"localhost:{port}")
+
+    def check(self, *args):
+        return Check(*args, *self.args)
+
+    def fine(self, *args):
+        c = self.check(*args).fine()
+        d = c.doc
+        assert d["starttls"] == {"protocol": self.proto, "done": True} and d["timing_ms"]["starttls"] > 0, c
+        assert d["tls"]["version"] == "TLS1.3", c
+
+    def refused(self, *words, args=()):
+        c = self.check(*args).is_fault(14, "starttls", *words).no_tls()
+        assert c.doc["starttls"] == {"protocol": self.proto, "done": False} and c.doc["tls"] is None, c
+
+    def talker(self, *args, **kw):
+        return self.rig.start(Talker(*args, *self.args, **kw))
 
 
-def check_tls(proto, port, *name):
-    for piece in 4096, 1:
-        assert drive(proto, port, *name, piece=piece) == (0, "TLS1.3"), (proto, piece)
+@pytest.fixture
+def at(rig, pki):
+    return lambda proto, port: At(rig, pki, proto, port)
 
 
-class Server(OnFreePort):
-    """For servers with several ports, too. `self.cred` is what they show, or None:
-    they have no TLS then."""
-
-    more = ()  # protocols with a port of their own
-
-    def __init__(self, cred):
-        super().__init__()
-        self.cred = cred
-
-    def start(self):
-        self.ports = {proto: free_port() for proto in self.installed()}
-        return super().start()
-
-    def installed(self):
-        return self.more
-
-    def ready(self):
-        wanted = set(self.ports.values()) or {self.number}
-
-        def look():
-            self.check_alive()
-            return wanted <= set(listening(self.proc.pid))
-        ends.wait_until(look, f"{self.name} to listen")
-        self.port = self.number
-        return self
-
-
-class Dovecot(Server):
-    name = "dovecot"
-    more = {"imap": "imap-login", "pop3": "pop3-login", "lmtp": "lmtp", "sieve": "managesieve-login",
-            "smtp": "submission-login"}
-
-    def installed(self):
-        return [p for p, prog in self.more.items() if glob.glob("/usr/lib*/dovecot/" + prog)]
-
-    def argv(self):
-        os.chmod(self.dir, 0o755)  # the processes that talk have a user of their own
-        names, service = {"sieve": "managesieve", "smtp": "submission"}, ""
-        for proto in self.installed():
-            name = names.get(proto, proto)
-            login = name if proto == "lmtp" else name + "-login"
-            listener = "sieve" if proto == "sieve" else name
-            service += f"service {login} {{\n  chroot =\n  inet_listener {listener} {{\n    address = 127.0.0.1\n" \
-                       f"    port = {self.ports[proto]}\n  }}\n}}\n"
-            if proto in ("imap", "pop3"):
-                service += f"service {login} {{\n  inet_listener {listener}s {{\n    port = 0\n  }}\n}}\n"
-            if proto == "smtp":
-                service += f"service {login} {{\n  inet_listener submissions {{\n    port = 0\n  }}\n}}\n"
-        users = "" if ROOT else f"default_login_user = {ME}\ndefault_internal_user = {ME}\n" \
-                                f"default_internal_group = {GROUP}\n"
-        tls = f"ssl = yes\nssl_cert = <{self.cred.cert}\nssl_key = <{self.cred.key}" if self.cred else "ssl = no"
-        return ["-F", "-c", self.file("conf", f"""
-protocols = {" ".join({"smtp": "submission"}.get(p, p) for p in self.installed())}
-passdb {{
-  driver = static
-  args = nopassword=y
-}}
-userdb {{
-  driver = static
-  args = uid=nobody gid=nogroup
-}}
-base_dir = {self.dir}/run
-state_dir = {self.dir}/state
-log_path = /dev/stderr
-{tls}
-{users}
-service anvil {{
-  chroot =
-}}
-mail_location = maildir:{self.dir}/mail
-submission_relay_host = 127.0.0.1
-hostname = localhost
-{service}
-""")]
-
-
-class Exim(Server):
-    """Not among ./bootstrap's peers: it would take the place of the mail server that
-    a machine has."""
-
-    name, package = "exim4", "your system"
-
-    def argv(self):
-        for d in "spool", "log":
-            os.mkdir(self.file(d))
-        conf = self.file("conf", f"""
-exim_user = {ME}
-exim_group = {GROUP}
-never_users =
-spool_directory = {self.file("spool")}
-log_file_path = {self.file("log")}/%s
-pid_file_path = {self.file("pid")}
-primary_hostname = localhost
-tls_advertise_hosts = *
-tls_certificate = {self.cred.cert}
-tls_privatekey = {self.cred.key}
-host_lookup =
-rfc1413_query_timeout = 0s
-""")
-        return ["-C", conf, "-bdf", "-oX", f"127.0.0.1.{self.number}"]
-
-    def ready(self):
-        """It is set-uid, so the kernel tells none but root what it listens on."""
-        def look():
-            self.check_alive()
-            with contextlib.suppress(OSError):
-                ends.dial(("127.0.0.1", self.number)).close()
-                return True
-        ends.wait_until(look, "exim4 to listen")
-        self.port = self.number
-        return self
-
-
-class Slapd(Server):
-    name = "slapd"
-
-    def argv(self):
-        tls = f"TLSCertificateFile {self.cred.cert}\nTLSCertificateKeyFile {self.cred.key}\n" if self.cred else ""
-        conf = self.file("conf", f"pidfile {self.file('pid')}\n{tls}")
-        return ["-d", "0", "-h", f"ldap://127.0.0.1:{self.number}", "-f", conf]
-
-
-class Vsftpd(Server):
-    name = "vsftpd"
-
-    def argv(self):
-        os.chmod(self.dir, 0o755)
-        os.mkdir(self.file("empty"), 0o555)
-        user = "nobody" if ROOT else ME
-        tls = f"ssl_enable=YES\nrsa_cert_file={self.cred.cert}\nrsa_private_key_file={self.cred.key}" if self.cred \
-            else ""
-        return [self.file("conf", f"""listen=YES
-listen_address=127.0.0.1
-listen_port={self.number}
-background=NO
-secure_chroot_dir={self.file("empty")}
-{"" if ROOT else "run_as_launching_user=YES"}
-nopriv_user={user}
-anonymous_enable=YES
-ftp_username={user}
-anon_root={self.file("empty")}
-ftpd_banner=hello
-{tls}""")]
-
-
-class Prosody(Server):
-    name = "prosody"
-    more = ("xmpp", "xmpp-server")
-
-    def argv(self):
-        data = self.file("data")
-        os.mkdir(data)
-        return ["-F", "--config", self.file("conf.cfg.lua", f"""
-run_as_root = true
-daemonize = false
-pidfile = "{self.file("pid")}"
-data_path = "{data}"
-modules_enabled = {{ "tls", "saslauth", "dialback", "disco" }}
-interfaces = {{ "127.0.0.1" }}
-c2s_ports = {{ {self.ports["xmpp"]} }}
-s2s_ports = {{ {self.ports["xmpp-server"]} }}
-log = {{ info = "*console" }}
-{f'ssl = {{ certificate = "{self.cred.cert}", key = "{self.cred.key}" }}' if self.cred else ""}
-VirtualHost "localhost"
-VirtualHost "other.example"
-""")]
-
-
-class Postgres(Server):
-    name = "postgres"
-
-    def locate(self):
-        dirs = sorted(glob.glob("/usr/lib/postgresql/*/bin"))
-        self.initdb = os.path.join(dirs[-1], "initdb") if dirs else program("initdb", PEERS)
-        return os.path.join(dirs[-1], "postgres") if dirs else program("postgres", PEERS)
-
-    def limit(self):
-        """As root it would not run."""
-        if ROOT:
-            who = pwd.getpwnam("nobody")
-            os.setgroups([])
-            os.setgid(who.pw_gid)
-            os.setuid(who.pw_uid)
-
-    def own(self, path):
-        if ROOT:
-            shutil.chown(path, "nobody")
-        return path
-
-    def argv(self):
-        self.own(self.dir)
-        data = self.file("data")
-        subprocess.run([self.initdb, "-N", "-A", "trust", "-D", data], check=True, capture_output=True, cwd=self.dir,
-                       preexec_fn=self.limit, env=self.env())
-        tls = []
-        if self.cred:
-            for kind in "cert", "key":
-                path = self.own(shutil.copy(getattr(self.cred, kind), self.file(kind)))
-                os.chmod(path, 0o600)
-                tls += ["-c", f"ssl_{kind}_file={path}"]
-            tls += ["-c", "ssl=on"]
-        return ["-D", data, "-h", "127.0.0.1", "-p", str(self.number), "-k", self.dir, *tls]
-
-
-class Mariadb(Server):
-    """Without a database in it, which a handshake does without."""
-
-    name = "mariadbd"
-
-    def argv(self):
-        data = self.file("data")
-        os.mkdir(data)
-        tls = [f"--ssl-cert={self.cred.cert}", f"--ssl-key={self.cred.key}"] if self.cred else ["--skip-ssl"]
-        return ["--no-defaults", f"--user={ME}", f"--datadir={data}", "--skip-grant-tables", "--skip-innodb",
-                "--default-storage-engine=Aria", "--bind-address=127.0.0.1", f"--port={self.number}",
-                f"--socket={self.file('sock')}", f"--pid-file={self.file('pid')}", *tls]
-
-
-class Inspircd(Server):
-    name = "inspircd"
-
-    def argv(self):
-        tls = f"""<module name="ssl_gnutls"><module name="starttls">
-<gnutls certfile="{self.cred.cert}" keyfile="{self.cred.key}">""" if self.cred else ""
-        conf = self.file("conf", f"""
-<server name="irc.test" description="d" network="n">
-<admin name="a" nick="a" email="a@b.test">
-<bind address="127.0.0.1" port="{self.number}" type="clients">
-<module name="cap">
-<connect allow="*" resolvehostnames="no">
-<log method="file" type="* -USERINPUT -USEROUTPUT" level="default" target="{self.file('log')}">
-<pid file="{self.file('pid')}">
-{tls}
-""")
-        return [*(["--runasroot"] if ROOT else []), "--nofork", "--config", conf]
-
-
-def test_dovecot(rig, pki):
+def test_dovecot(rig, pki, at):
     d = rig.start(Dovecot(pki.ecdsa))
-    for proto in d.installed():
-        check_tls(proto, d.ports[proto])
+    together({p: at(p, d.ports[p]).fine for p in d.installed()})
 
 
-def test_dovecot_without_tls(rig):
+def test_dovecot_in_talk_mode(rig, pki, at):
+    d = rig.start(Dovecot(pki.ecdsa))
+    if "imap" in d.ports:
+        t = at("imap", d.ports["imap"]).talker("--crlf")
+        t.ask(b"a CAPABILITY\n", b"\r\na OK")
+        t.ask(b"b LOGIN joe secret\n", b"b OK")
+        t.ask(b"c SELECT INBOX\n", b"c OK")
+        t.ask(b"d LOGOUT\n", b"d OK")
+        t.over()
+    if "pop3" in d.ports:
+        t = at("pop3", d.ports["pop3"]).talker("--crlf")
+        t.ask(b"USER joe\n", b"+OK")
+        t.ask(b"PASS secret\n", b"+OK Logged in")
+        t.ask(b"QUIT\n", b"+OK")
+        t.over()
+    if "lmtp" in d.ports:
+        t = at("lmtp", d.ports["lmtp"]).talker("--crlf")
+        t.ask(b"LHLO client.test\n", b"250 ")
+        t.ask(b"QUIT\n", b"221 ")
+        t.over()
+    if "sieve" in d.ports:
+        t = at("sieve", d.ports["sieve"]).talker("--crlf")
+        t.until(b"\r\nOK ")  # it says its capabilities again (RFC 5804, 2.2)
+        t.ask(b"LOGOUT\n", b"OK ")
+        t.over()
+
+
+def test_dovecot_without_tls(rig, at):
     d = rig.start(Dovecot(None))
-    for proto in d.installed():
-        code, text = drive(proto, d.ports[proto])
-        assert code == 14 and " is not offered (capabilities: " in text, (proto, text)
+    together({p: lambda p=p: at(p, d.ports[p]).refused(" is not offered (capabilities: ") for p in d.installed()})
 
 
-def test_dovecot_wrong_protocol(rig, pki):
+def test_dovecot_wrong_protocol(rig, pki, at):
     d = rig.start(Dovecot(pki.ecdsa))
-    assert drive("imap", d.ports["pop3"])[1].startswith(
+    at("imap", d.ports["pop3"]).refused(
         "imap: greeting: what the server says is not imap, this looks like POP3: +OK")
-    assert drive("pop3", d.ports["imap"])[1].startswith(
+    at("pop3", d.ports["imap"]).refused(
         "pop3: greeting: what the server says is not pop3, this looks like IMAP: * OK")
 
 
-def test_exim(rig, pki):
-    check_tls("smtp", rig.start(Exim(pki.ecdsa)).port)
+def test_exim(rig, pki, at):
+    smtp = at("smtp", rig.start(Exim(pki.ecdsa)).port)
+    smtp.fine()
+    t = smtp.talker("--crlf")
+    assert b"STARTTLS" not in t.ask(b"EHLO client.test\n", b"\r\n250 ")
+    t.ask(b"MAIL FROM:<joe@client.test>\n", b"250 OK")
+    t.ask(b"QUIT\n", b"221 ")
+    t.over()
 
 
-def test_slapd(rig, pki):
-    check_tls("ldap", rig.start(Slapd(pki.ecdsa)).port)
-    code, text = drive("ldap", rig.start(Slapd(None)).port)
-    assert code == 14 and text.startswith("ldap: StartTLS: the server answered protocolError (2): "), text
+def test_slapd(rig, pki, at):
+    ldap = at("ldap", rig.start(Slapd(pki.ecdsa)).port)
+    ldap.fine()
+    t = ldap.talker()
+    t.ask(bytes.fromhex("300c020102600702010304008000"), bytes.fromhex("020102" "6107" "0a0100"))  # a bind, success
+    t.stream.send(bytes.fromhex("30050201034200"))  # unbind: it hangs up
+    t.over()
+    at("ldap", rig.start(Slapd(None)).port).refused("ldap: StartTLS: the server answered protocolError (2): ")
 
 
-def test_vsftpd(rig, pki):
-    check_tls("ftp", rig.start(Vsftpd(pki.ecdsa)).port)
-    code, text = drive("ftp", rig.start(Vsftpd(None)).port)
-    assert code == 14 and text.startswith("ftp: AUTH TLS: the server answered 530 "), text
+def test_vsftpd(rig, pki, at):
+    ftp = at("ftp", rig.start(Vsftpd(pki.ecdsa)).port)
+    ftp.fine()
+    t = ftp.talker("--crlf", expect=(0, 32))  # it leaves without close_notify
+    t.ask(b"FEAT\n", b"211 End")
+    t.ask(b"USER anonymous\n", b"331 ")
+    t.ask(b"QUIT\n", b"221 ")
+    t.over()
+    at("ftp", rig.start(Vsftpd(None)).port).refused("ftp: AUTH TLS: the server answered 530 ")
 
 
-def test_prosody(rig, pki):
+def test_prosody(rig, pki, at):
     p = rig.start(Prosody(pki.ecdsa))
     for proto in p.more:
-        check_tls(proto, p.ports[proto])
-        check_tls(proto, p.ports[proto], "other.example")
-    code, text = drive("xmpp", p.ports["xmpp"], "nobody.example")
-    assert code == 14 and text.startswith("xmpp: stream: the server answered with a stream error: host-unknown"), text
+        at(proto, p.ports[proto]).fine()
+        at(proto, p.ports[proto]).fine("--starttls-name", "other.example")
+    at("xmpp", p.ports["xmpp"]).refused(
+        "xmpp: stream: the server answered with a stream error: host-unknown",
+        args=("--starttls-name", "nobody.example"))
+    t = at("xmpp", p.ports["xmpp"]).talker()
+    got = t.ask(b"<?xml version='1.0'?><stream:stream xmlns='jabber:client' to='localhost' version='1.0' "
+                b"xmlns:stream='http://etherx.jabber.org/streams'>", b"</stream:features>")
+    assert b"mechanism" in got and b"starttls" not in got
+    t.ask(b"</stream:stream>", b"</stream:stream>")
+    t.over()
 
 
-def test_postgres(rig, pki):
-    check_tls("postgres", rig.start(Postgres(pki.ecdsa)).port)
+def postgres_message(kind, body):
+    return kind + struct.pack("!I", len(body) + 4) + body
 
 
-def test_postgres_without_tls(rig):
-    code, text = drive("postgres", rig.start(Postgres(None)).port)
-    assert (code, text) == (14, "postgres: SSLRequest: the server answered N: it does not do TLS on this address")
+def test_postgres(rig, pki, at):
+    """As psql begins, a query, and its farewell."""
+    pg = at("postgres", rig.start(Postgres(pki.ecdsa)).port)
+    pg.fine()
+    t = pg.talker()
+    t.ask(postgres_message(b"", struct.pack("!I", 3 << 16) + b"user\0%s\0database\0postgres\0\0" % DB_USER.encode()),
+          postgres_message(b"Z", b"I"))
+    got = t.ask(postgres_message(b"Q", b"select 'x' || ssl from pg_stat_ssl where pid = pg_backend_pid()\0"),
+                postgres_message(b"Z", b"I"))
+    assert b"xtrue" in got
+    t.stream.send(postgres_message(b"X", b""))
+    t.over()
 
 
-def test_mariadb(rig, pki):
-    check_tls("mysql", rig.start(Mariadb(pki.ecdsa)).port)
+def test_postgres_without_tls(rig, at):
+    at("postgres", rig.start(Postgres(None)).port).refused(
+        "postgres: SSLRequest: the server answered N: it does not do TLS on this address")
 
 
-def test_mariadb_without_tls(rig):
-    code, text = drive("mysql", rig.start(Mariadb(None)).port)
-    assert code == 14 and text.startswith("mysql: TLS is not offered (server "), text
+def test_mariadb(rig, pki, at):
+    """Login, ping and farewell; our SSLRequest was packet 1."""
+    my = at("mysql", rig.start(Mariadb(pki.ecdsa)).port)
+    my.fine()
+    t = my.talker(expect=(0, 32))  # it leaves without close_notify
+    login = struct.pack("<IIB23x", 0x8a0d, 1 << 24, 45) + b"root\0" + b"\0"
+    t.ask(mysql_packet(login, 2), b"\x03\x00\x00")  # OK, number 3
+    t.ask(mysql_packet(b"\x0e", 0), b"\x01\x00\x00")
+    t.stream.send(mysql_packet(b"\x01", 0))
+    t.over()
 
 
-def test_inspircd(rig, pki):
-    check_tls("irc", rig.start(Inspircd(pki.ecdsa)).port)
-    code, text = drive("irc", rig.start(Inspircd(None)).port)
-    assert code == 14 and text.startswith("irc: STARTTLS is not offered (capabilities: "), text
+def test_mariadb_without_tls(rig, at):
+    at("mysql", rig.start(Mariadb(None)).port).refused("mysql: TLS is not offered (server ")
+
+
+def test_inspircd(rig, pki, at):
+    irc = at("irc", rig.start(Inspircd(pki.ecdsa)).port)
+    irc.fine()
+    t = irc.talker("--crlf")
+    t.ask(b"NICK joe\nUSER joe 0 * :Joe\n", b" 001 joe ")
+    t.ask(b"PING :here\n", b"here")
+    t.ask(b"QUIT\n", b"ERROR :")
+    t.over()
+    at("irc", rig.start(Inspircd(None)).port).refused("irc: STARTTLS is not offered (capabilities: ")

@@ -22,7 +22,7 @@ LIBRARIES = {
     "gnutls/": ["lib/tls/", "lib/crypto/", "cli/version.c"],
     "nettle/": ["lib/crypto/"],
     "sodium": ["lib/crypto/", "lib/tls/", "cli/version.c"],
-    "openssl/": ["lib/tls/aead_engines.c", "cli/version.c"],
+    "openssl/": ["lib/tls/aead_engines.c"],
     "jansson": ["lib/report/"],
 }
 

@@ -5,10 +5,15 @@ import json
 import os
 import resource
 import select
+import shlex
+import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class Failed(Exception):
@@ -72,6 +77,14 @@ def listening(port):
                 if any(row[1].endswith(wanted) and row[3] == "0A" for row in rows):
                     return True
     return False
+
+
+def cpu_model():
+    with open("/proc/cpuinfo") as f:
+        for row in f:
+            if row.lower().startswith(("model name", "hardware", "cpu model")):
+                return row.split(":", 1)[1].strip()
+    return os.uname().machine
 
 
 class Proc:
@@ -175,6 +188,21 @@ class Load(Proc):
             pass
         super().stop()
         self.popen.stdout.close()
+
+
+def build_load(work):
+    cc = os.environ.get("CC") or shutil.which("cc") or "gcc"
+    sources = sorted(os.path.join(HERE, n) for n in os.listdir(HERE) if n.startswith("load") and n.endswith(".c"))
+    binary = os.path.join(work, "load")
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "gnutls"], capture_output=True, text=True, check=False).stdout
+    argv = [*shlex.split(cc), "-std=gnu17", "-D_GNU_SOURCE", "-O2", "-o", binary, *sources, *(shlex.split(flags) or ["-lgnutls"])]
+    try:
+        p = subprocess.run(argv, capture_output=True, text=True, check=False)
+    except OSError as e:
+        sys.exit(f"the load generator cannot be built: {e}")
+    if p.returncode != 0:
+        sys.exit(f"the load generator cannot be built:\n{p.stderr}")
+    return binary
 
 
 class Stage:

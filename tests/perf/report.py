@@ -5,6 +5,7 @@ A table has a row a cell and a column a contender: the median over the rounds,
 and min and max behind it. The last columns are our medians divided by that of
 the best peer in the same row.
 """
+import os
 import statistics
 from collections import namedtuple
 
@@ -108,12 +109,13 @@ def short(value):
 
 def grid(table, samples):
     """Head and rows of one table, as texts."""
-    tunnels = [x for x in samples.labels if x != PLAIN]
+    cells = samples.cells.get(table.section, [])
+    tunnels = [x for x in samples.labels if x != PLAIN and any(samples.get(table.section, table.figure, x, c) for c in cells)]
     labels = tunnels + ([PLAIN] if table.plain and PLAIN in samples.labels else [])
     ours = [x for x in tunnels if x.startswith(OURS)] if table.better and len(tunnels) > 1 else []
     head = [*table.keys, *labels, *(f"{x.removeprefix(OURS)} / best peer" for x in ours)]
     rows = []
-    for cell in samples.cells.get(table.section, []):
+    for cell in cells:
         ratios = (samples.ratio(table, x, cell) for x in ours)
         rows.append([*map(short, cell), *(spread(samples.get(table.section, table.figure, x, cell)) for x in labels),
                      *("-" if r is None else f"{r:.2f}" for r in ratios)])
@@ -191,20 +193,30 @@ def markdown_table(head, rows):
     return ["| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows]]
 
 
-def render(doc, markdown):
+def render(doc, markdown, tables=TABLES, to_reach=goals):
     samples = Samples(doc["samples"])
-    table = markdown_table if markdown else text_table
+    shown = markdown_table if markdown else text_table
     out = []
     if markdown:
         out += [f"- {key}: {'`' + value + '`' if key == 'command' else value}" for key, value in doc["header"]]
     else:
         out += [f"{key + ':':14}{value}" for key, value in doc["header"]]
-    sections = [("To reach", *goals(samples))]
-    sections += [(t.title, *grid(t, samples)) for t in TABLES]
+    sections = [("To reach", *to_reach(samples))]
+    sections += [(t.title, *grid(t, samples)) for t in tables]
     for title, head, rows in sections:
         if rows:
-            out += ["", f"### {title}" if markdown else title, *([""] if markdown else []), *table(head, rows)]
+            out += ["", f"### {title}" if markdown else title, *([""] if markdown else []), *shown(head, rows)]
     if doc["notes"]:
         out += ["", "### Not measured" if markdown else "Not measured", *([""] if markdown else [])]
         out += [f"- {note}" for note in doc["notes"]]
     return "\n".join(out) + "\n"
+
+
+def write_page(name, markdown):
+    """Between the markers of that name in docs/performance.md."""
+    page = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "performance.md")
+    begin, end = f"<!-- BEGIN {name} -->", f"<!-- END {name} -->"
+    with open(page) as f:
+        before, rest = f.read().split(begin)
+    with open(page, "w") as f:
+        f.write(f"{before}{begin}\n\n{markdown}\n{end}{rest.split(end)[1]}")

@@ -69,6 +69,44 @@ Test(chain, kinds_of_keys)
 	}
 }
 
+static void expect_pem(const struct chain_cert *cert, const struct pki_node *node)
+{
+	gnutls_datum_t pem, der;
+
+	cr_assert_eq(chain_pem(cert, &pem), 0);
+	cr_expect(strncmp((char *)pem.data, "-----BEGIN CERTIFICATE-----\n", 28) == 0);
+	cr_expect(pem.data[pem.size - 1] == '\n', "files are put behind one another");
+	cr_assert(gnutls_pem_base64_decode2("CERTIFICATE", &pem, &der) == 0);
+	cr_expect(der.size == node->der.size && memcmp(der.data, node->der.data, der.size) == 0);
+	gnutls_free(pem.data);
+	gnutls_free(der.data);
+}
+
+/* Those that were not sent too. */
+Test(chain, pem)
+{
+	LOOK(&leaf, &inter);
+	cr_assert_eq(chain->n, 3);
+	expect_pem(&chain->certs[0], &leaf);
+	expect_pem(&chain->certs[1], &inter);
+	expect_pem(&chain->certs[2], &root);
+}
+
+/* What is no certificate is saved all the same, as it came. */
+Test(chain, pem_of_what_cannot_be_read)
+{
+	struct pki_node junk = { .der = { (unsigned char *)"junk", 4 } };
+	gnutls_datum_t pem, der;
+
+	LOOK(&leaf, &junk);
+	cr_assert(chain->certs[1].faults & CHAIN_UNREADABLE);
+	cr_assert_eq(chain_pem(&chain->certs[1], &pem), 0);
+	cr_assert(gnutls_pem_base64_decode2("CERTIFICATE", &pem, &der) == 0);
+	cr_expect(der.size == 4 && memcmp(der.data, "junk", 4) == 0);
+	gnutls_free(pem.data);
+	gnutls_free(der.data);
+}
+
 /* What a peer wrote must not act on the terminal. */
 Test(chain, strings_are_shown)
 {

@@ -106,6 +106,41 @@ Test(check, nagios_code)
 		cr_expect_eq(check_nagios_code(all[i][0]), all[i][1], "%d", all[i][0]);
 }
 
+/* Near expiry is more where the second limit is passed; nothing else is. */
+Test(check, nagios_state)
+{
+	struct check *c = check_new("x");
+
+	cr_expect_eq(check_nagios_state(c), 0);
+	c->critical = true;
+	cr_expect_eq(check_nagios_state(c), 0, "without a fault");
+	check_fault_add(c, CHECK_EXPIRY, CHECK_AT_EXPECT, "x");
+	cr_expect_eq(check_nagios_state(c), 2);
+	c->critical = false;
+	cr_expect_eq(check_nagios_state(c), 1);
+	check_fault_add(c, CHECK_NAME, CHECK_AT_VERIFY, "x");
+	cr_expect_eq(check_nagios_state(c), 2);
+	check_free(c);
+	c = check_new("x");
+	c->critical = true;
+	check_fault_add(c, CHECK_FAILED, CHECK_AT_CLOSE, "x");
+	check_fault_add(c, CHECK_EXPIRY, CHECK_AT_EXPECT, "x");
+	cr_expect_eq(check_nagios_state(c), 3, "the first fault decides");
+	check_free(c);
+}
+
+/* From the best to the worst; of each two the later one counts, in either order. */
+Test(check, worse)
+{
+	static const int all[] = { 0, 30, 2, 1, 32, 31, 16, 15, 14, 13, 12, 11, 10, 26, 24, 25, 22, 21, 20, 23 };
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		for (size_t k = 0; k <= i; k++) {
+			cr_expect_eq(check_worse(all[i], all[k]), all[i], "%d, %d", all[i], all[k]);
+			cr_expect_eq(check_worse(all[k], all[i]), all[i], "%d, %d", all[k], all[i]);
+		}
+}
+
 Test(check, names)
 {
 	cr_expect_str_eq(check_stage_name(CHECK_AT_DNS), "dns");

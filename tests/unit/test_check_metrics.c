@@ -31,17 +31,17 @@ Test(check_metrics, nagios)
 	struct check *c;
 
 	expect_line(check_sample_ok(), 30, 14, "TLS OK - example.com:443 TLS1.3, certificate valid for 81 days (until "
-		"2027-02-19) | days_left=81;30;14 time=0.034s;;;0\n");
+		"2027-02-19) | days_left=81;30:;14: time=0.034s;;;0\n");
 	expect_line(check_sample_ok(), NAN, NAN, "TLS OK - example.com:443 TLS1.3, certificate valid for 81 days (until "
 		"2027-02-19) | days_left=81;; time=0.034s;;;0\n");
 	expect_line(check_sample_soon(), 30, 7.5, "TLS WARNING - example.com:443: the certificate expires in 13 days, on "
-		"2026-12-14 | days_left=13;30;7.50 time=0.034s;;;0\n");
+		"2026-12-14 | days_left=13;30:;7.50: time=0.034s;;;0\n");
 	expect_line(check_sample_bad(), 30, 14, "TLS CRITICAL - example.com:8443: the certificate is self-signed and not "
 		"trusted here; the certificate expired on 2026-05-01, 213 days ago; the certificate is not for example.com | "
-		"days_left=-214;30;14 time=0.034s;;;0\n");
+		"days_left=-214;30:;14: time=0.034s;;;0\n");
 	expect_line(check_sample_dns(), 30, 14, "TLS CRITICAL - no.example:443: no.example has no address: Name or service "
-		"not known | days_left=U;30;14 time=0.001s;;;0\n");
-	expect_line(check_sample_psk(), 30, 14, "TLS OK - unix:/run/app.sock TLS1.3 | days_left=U;30;14 time=0.034s;;;0\n");
+		"not known | days_left=U;30:;14: time=0.001s;;;0\n");
+	expect_line(check_sample_psk(), 30, 14, "TLS OK - unix:/run/app.sock TLS1.3 | days_left=U;30:;14: time=0.034s;;;0\n");
 	c = check_new("x");
 	check_fault_add(c, CHECK_USAGE, CHECK_AT_DNS, "no such option");
 	expect_line(c, NAN, NAN, "TLS UNKNOWN - x: no such option | days_left=U;; time=U;;;0\n");
@@ -49,10 +49,10 @@ Test(check_metrics, nagios)
 	c->verified = false;
 	c->days_left = 1.5;
 	expect_line(c, 30, 14, "TLS OK - example.com:443 TLS1.3, not verified, certificate valid for 1 day (until "
-		"2027-02-19) | days_left=1;30;14 time=0.034s;;;0\n");
+		"2027-02-19) | days_left=1;30:;14: time=0.034s;;;0\n");
 	c = check_sample_ok();
 	c->days_left = -0.5; /* and a pin that fits */
-	expect_line(c, 30, 14, "TLS OK - example.com:443 TLS1.3, certificate expired on 2027-02-19 | days_left=-1;30;14 "
+	expect_line(c, 30, 14, "TLS OK - example.com:443 TLS1.3, certificate expired on 2027-02-19 | days_left=-1;30:;14: "
 		"time=0.034s;;;0\n");
 }
 

@@ -134,7 +134,7 @@ Test(check_text, psk)
 		"  Address   unix:/run/app.sock\n"
 		"  Time      34 ms: connect 8.0, handshake 24\n"
 		"  TLS       TLS1.3, TLS_AES_256_GCM_SHA384, X25519MLKEM768\n"
-		"  Verified  by psk\n"
+		"  Verified  by the pre-shared key\n"
 		"  Chain     no certificates came\n");
 }
 
@@ -218,6 +218,41 @@ Test(check_text, nothing)
 
 	check_fault_add(c, CHECK_FAILED, CHECK_AT_DNS, "%s", "");
 	expect_screen(c, 80, false, "✗ x: failed\n  ✗ failed, and there is nothing to say how\n");
+}
+
+static void expect_row(struct check *c, const char *row)
+{
+	char *text = check_sample_screen(c, 80, false, false);
+
+	cr_expect(strstr(text, row), "no %s in:\n%s", row, text);
+	free(text);
+	check_free(c);
+}
+
+/* A pin says nothing about a name, whatever the certificate has. */
+Test(check_text, verified)
+{
+	static const struct {
+		const char *by, *row;
+	} rows[] = { { NULL, "by certificate for example.com\n" }, { "certificate", "by certificate for example.com\n" },
+		{ "pin", "by the pin of its key\n" }, { "dane", "by DANE for example.com\n" } };
+	char row[80];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct check *c = check_sample_ok();
+
+		check_set(&c->by, rows[i].by);
+		snprintf(row, sizeof(row), "\n  Verified  %s", rows[i].row);
+		expect_row(c, row);
+	}
+}
+
+Test(check_text, no_close_notify)
+{
+	struct check *c = check_sample_ok();
+
+	c->close_notify = CHECK_NO;
+	expect_row(c, "\n  End       the server closed the connection without close_notify\n");
 }
 
 /* --- the shape of all of them ------------------------------------------------------------------ */
@@ -379,6 +414,45 @@ Test(check_text, tints)
 	c = check_sample_ok();
 	cr_expect(has(c, "\033[32m✓\033[0m example.com:443 is fine\n"));
 	check_free(c);
+}
+
+/* --- one of many --------------------------------------------------------------------------------- */
+
+static void expect_brief(struct check *c, const char *expected)
+{
+	struct check_style s = { .width = 80, .brief = true };
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	cr_assert_eq(check_write_text(out, c, &s), 0);
+	fclose(out);
+	sample_same(text, expected);
+	free(text);
+	check_free(c);
+}
+
+/* The verdict with the address, and the faults. */
+Test(check_text, brief)
+{
+	struct check *c = check_sample_ok();
+
+	check_warn(c, "this is for those who look at it alone");
+	expect_brief(c, "✓ example.com:443 (192.0.2.1:443) is fine\n");
+	expect_brief(check_sample_dns(),
+		"✗ no.example:443: no address\n"
+		"  ✗ no.example has no address: Name or service not known\n"
+		"    → check the spelling\n");
+	c = check_sample_soon();
+	check_sample_text(&c->target, "192.0.2.1:443");
+	check_sample_text(&c->host, "192.0.2.1");
+	c->port = 443;
+	check_sample_text(&c->address, "192.0.2.1:443");
+	expect_brief(c,
+		"! 192.0.2.1:443: expires soon\n" /* an address that was typed is told once */
+		"  ! the certificate expires in 13 days, on 2026-12-14\n"
+		"    --warn 30\n"
+		"    → renew it\n");
 }
 
 /* --- failures ---------------------------------------------------------------------------------------- */

@@ -159,6 +159,24 @@ Test(names, a_suite_is_held_against_the_list)
 	cr_assert(names_suite_wanted(&none, "TLS_AES_256_GCM_SHA384"));
 }
 
+Test(names, one_group_in_its_spellings)
+{
+	static const char *const same[][2] = { { "P-256", "SECP256R1" }, { "secp256r1", "GROUP-SECP256R1" },
+		{ "x25519", "X25519" }, { "GROUP-X25519", "x25519" }, { "X25519MLKEM768", "GROUP-X25519-MLKEM768" },
+		{ "p384", "SECP384R1" }, { "ffdhe2048", "FFDHE2048" }, { "P_521", "secp521r1" } };
+	static const char *const other[][2] = { { "P-256", "P-384" }, { "X25519", "X448" }, { "X25519", "X25519MLKEM768" },
+		{ "", "X25519" }, { "P-256", "256" } };
+
+	for (size_t i = 0; i < sizeof(same) / sizeof(*same); i++) {
+		cr_expect(names_same_group(same[i][0], same[i][1]), "%s %s", same[i][0], same[i][1]);
+		cr_expect(names_same_group(same[i][1], same[i][0]), "%s %s", same[i][1], same[i][0]);
+	}
+	for (size_t i = 0; i < sizeof(other) / sizeof(*other); i++) {
+		cr_expect_not(names_same_group(other[i][0], other[i][1]), "%s %s", other[i][0], other[i][1]);
+		cr_expect_not(names_same_group(other[i][1], other[i][0]), "%s %s", other[i][1], other[i][0]);
+	}
+}
+
 /* --- files that are not what they should be --------------------------------------------- */
 
 static void refused(const struct tls_options *o, const char *option, const char *value, const char *reason)
@@ -245,6 +263,38 @@ Test(config, pins_and_rules)
 		refused(&so, "--allow", "", "");
 	}
 	so.client_ca = NULL;
+}
+
+/* Each of them, and none that differs in a bit. */
+Test(config, what_is_pinned)
+{
+	struct tls_options o = pair_options(TLS_CLIENT);
+	uint8_t pin[3][CERT_PIN_SIZE] = { { 1 }, { 8, 4 }, { 3 } };
+	char text[2][CERT_PIN_TEXT];
+	const char *pins[2];
+	struct tls_config *c;
+	struct err e;
+
+	for (size_t i = 0; i < 2; i++)
+		pins[i] = cert_pin_format(pin[i], text[i]);
+	o.pins = (struct names_list){ pins, 2 };
+	c = config_new(&o, &e);
+	cr_assert(c, "%s", e.msg);
+	cr_assert(config_has_pins(c));
+	cr_assert(config_is_pinned(c, pin[0]) && config_is_pinned(c, pin[1]));
+	cr_assert_not(config_is_pinned(c, pin[2]));
+	for (size_t bit = 0; bit < CERT_PIN_SIZE * 8; bit++) {
+		pin[0][bit / 8] ^= (uint8_t)(1 << bit % 8);
+		cr_expect_not(config_is_pinned(c, pin[0]), "bit %zu", bit);
+		pin[0][bit / 8] ^= (uint8_t)(1 << bit % 8);
+	}
+	config_unref(c);
+	o.pins = (struct names_list){ NULL, 0 };
+	o.ca = pki_path(&pki, "ca.pem");
+	c = config_new(&o, &e);
+	cr_assert(c, "%s", e.msg);
+	cr_assert(!config_has_pins(c) && !config_is_pinned(c, pin[1]));
+	config_unref(c);
 }
 
 /* Base64 may begin with a slash, which must not be taken for curl's second one. */

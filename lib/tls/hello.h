@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef TLSKIT_TLS_HELLO_H
+#define TLSKIT_TLS_HELLO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A ClientHello (RFC 5246, 7.4.1.2) made narrower: GnuTLS's priorities go by the parts of
+ * suites, and a scan must offer just some. */
+
+/* hello: n bytes that begin with the record of a ClientHello, whole. Of its suites only
+ * these are left, in this order, and what signals something (RFC 5746, 3.3; RFC 7507) at
+ * the end. The new length; n, and nothing changed, when it is no such record or when the
+ * suites take more room than there was. */
+size_t hello_narrow(uint8_t *hello, size_t n, const uint16_t *suites, size_t n_suites);
+
+#endif
