@@ -103,7 +103,6 @@ static void answer(struct scan_ask *a, struct scan_answer *out)
 	if (a->line)
 		line_story(a->line, &out->story);
 	hang_up(a);
-	j->reached |= out->reached;
 	j->silent |= out->silent;
 	j->alerts += out->alert;
 	a->fn(a->arg, out);
@@ -213,6 +212,8 @@ static void begin_tls(struct scan_ask *a, int fd)
 	struct err e = { 0 };
 
 	sock_init(&a->sock, fd);
+	if (!a->job->reached)
+		scan_plan_reached(a);
 	a->peer = (struct session_peer){ .sni = a->job->sni };
 	for (size_t i = 0; a->exact && i < a->offer->n_suites; i++)
 		a->suites[a->peer.n_suites++] = a->offer->suites[i]->id;

@@ -115,7 +115,7 @@ struct scan_job {
 	struct scan *scan;
 	unsigned working; /* handshakes */
 	struct scan_ask *queue, **queue_end;
-	bool reached; /* TLS began once */
+	bool reached; /* the way to the server was open once */
 	double quickest_ms; /* that a handshake took; NAN: there was none */
 	bool over;
 	bool failed; /* no memory */
@@ -127,6 +127,7 @@ struct scan_job {
 };
 
 void scan_plan_begin(struct scan_job *j);
+void scan_plan_reached(const struct scan_ask *a); /* the way to the server is open, for the first time */
 int scan_plan_untested(struct scan_job *j); /* -1: no memory */
 
 /* --- scan.c -------------------------------------------------------------------------------------- */

@@ -122,19 +122,21 @@ static void begin_signatures(struct scan_job *j, enum offer_version v, unsigned 
 	start(s);
 }
 
-static bool over(const struct scan_job *j, enum offer_version v)
+static const struct scan_strike *suites_of(const struct scan_job *j, enum offer_version v)
 {
 	for (size_t i = 0; i < j->n_strikes; i++)
 		if (j->strikes[i].kind == SCAN_SUITES && j->strikes[i].version == v)
-			return j->strikes[i].over;
-	return true;
+			return &j->strikes[i];
+	return NULL;
 }
 
 /* Of the versions before TLS 1.3 the newest that is taken, once that is known. */
 static void begin_old_groups(struct scan_job *j)
 {
 	for (int v = OFFER_TLS1_2; v >= 0 && !j->groups_begun; v--) {
-		if (!over(j, (enum offer_version)v))
+		const struct scan_strike *s = suites_of(j, (enum offer_version)v);
+
+		if (s && !s->over)
 			return;
 		if (version_of(j, (enum offer_version)v)->taken != CHECK_YES)
 			continue;
@@ -183,7 +185,7 @@ static void begin_suites(struct scan_job *j, enum offer_version v);
 static void begin_others(struct scan_job *j)
 {
 	for (int v = OFFER_VERSIONS - 1; v >= 0; v--)
-		if (version_of(j, (enum offer_version)v)->offered && over(j, (enum offer_version)v))
+		if (version_of(j, (enum offer_version)v)->offered && !suites_of(j, (enum offer_version)v))
 			begin_suites(j, (enum offer_version)v);
 }
 
@@ -194,23 +196,29 @@ static void note_way(struct scan_job *j, const struct line_story *s)
 		scan_fail(j);
 }
 
-/* Whether the version is taken. The first answer of all tells whether there is anybody. */
+void scan_plan_reached(const struct scan_ask *a)
+{
+	struct line_story s;
+
+	a->job->reached = true;
+	line_story(a->line, &s);
+	note_way(a->job, &s);
+	begin_others(a->job);
+}
+
+/* Whether the version is taken. When nobody could be reached so far, nobody is asked
+ * anything more. */
 static void on_heard(struct scan_strike *s, const struct scan_answer *a)
 {
 	struct scan_job *j = s->job;
 	struct scan_version *v = version_of(j, s->version);
-	bool first = s == &j->strikes[0];
 
 	v->taken = a->hello ? CHECK_YES : a->reached && !a->silent ? CHECK_NO : CHECK_UNKNOWN;
 	if (v->taken != CHECK_YES && check_set(&v->why, a->why) < 0)
 		scan_fail(j);
-	if (!first)
+	if (j->reached)
 		return;
 	note_way(j, &a->story);
-	if (a->reached) {
-		begin_others(j);
-		return;
-	}
 	scan_set_fault(j->scan, a->code, a->stage, "%s", a->why);
 	scan_end(j);
 }
