@@ -97,10 +97,11 @@ static void put_effort(struct check_page *p, const struct scan *s)
 	if (!s->handshakes)
 		return;
 	check_page_label(p, "Scan");
-	check_page_printf(p, "%u handshake%s", s->handshakes, s->handshakes == 1 ? "" : "s");
-	if (isfinite(s->total_ms))
-		check_page_printf(p, "in %s s,", check_decimal(s->total_ms / 1000, 1, took));
-	check_page_words(p, "certificates were not verified");
+	check_page_item(p, "%u handshake%s%s%s%s", s->handshakes, s->handshakes == 1 ? "" : "s",
+		isfinite(s->total_ms) ? " in " : "", isfinite(s->total_ms) ? check_decimal(s->total_ms / 1000, 1, took) : "",
+		isfinite(s->total_ms) ? " s" : "");
+	check_page_item(p, "certificates were not verified");
+	check_page_items(p);
 	check_page_end(p);
 }
 

@@ -279,14 +279,6 @@ const char *offer_version_name(enum offer_version v)
 	return versions[v];
 }
 
-int offer_version_of(const char *gnutls_name)
-{
-	for (int v = 0; gnutls_name && v < OFFER_VERSIONS; v++)
-		if (strncmp(gnutls_name, "TLS", 3) == 0 && strcmp(gnutls_name + 3, versions[v] + 4) == 0)
-			return v;
-	return -1;
-}
-
 char *offer_library(char *out, size_t size)
 {
 	snprintf(out, size, "GnuTLS %s", gnutls_check_version(NULL));

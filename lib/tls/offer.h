@@ -96,8 +96,6 @@ bool offer_is_exact(const struct offer *o);
 
 /* "TLS 1.2". */
 const char *offer_version_name(enum offer_version v);
-/* GnuTLS's "TLS1.2" to a version; -1: none of these. */
-int offer_version_of(const char *gnutls_name);
 /* The scheme's name in this version. */
 const char *offer_signature_name(const struct offer_signature *s, enum offer_version v);
 

@@ -10,14 +10,28 @@
 #include "lib/tls/offer.h"
 #include "tests/unit/timeout.h"
 
-TestSuite(offer, .timeout = TEST_TIMEOUT);
 TestSuite(hello, .timeout = TEST_TIMEOUT);
 
 /* --- offers ------------------------------------------------------------------------------ */
 
-static gnutls_priority_t priority(int version, enum offer_kind kind, const char *const *names, size_t n)
+static struct offer_list *list;
+
+static void make_list(void)
 {
-	char *text = offer_priority(version, kind, names, n);
+	list = offer_list_new();
+	cr_assert_not_null(list);
+}
+
+static void drop_list(void)
+{
+	offer_list_free(list);
+}
+
+TestSuite(offer, .init = make_list, .fini = drop_list, .timeout = TEST_TIMEOUT);
+
+static gnutls_priority_t priority(const struct offer *o)
+{
+	char *text = offer_priority(o);
 	gnutls_priority_t p;
 
 	cr_assert_not_null(text);
@@ -27,7 +41,7 @@ static gnutls_priority_t priority(int version, enum offer_kind kind, const char 
 }
 
 /* How many suites of this version the priorities have, and the number of the last. */
-static size_t suites_of(gnutls_priority_t p, int version, uint16_t *number)
+static size_t suites_of(gnutls_priority_t p, enum offer_version version, unsigned *number)
 {
 	unsigned index;
 	size_t n = 0;
@@ -40,94 +54,160 @@ static size_t suites_of(gnutls_priority_t p, int version, uint16_t *number)
 		if (r == GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE)
 			return n;
 		if (r < 0 || !gnutls_cipher_suite_info(index, id, NULL, NULL, NULL, &min) ||
-			(min == GNUTLS_TLS1_3) != (version == 13))
+			(min == GNUTLS_TLS1_3) != (version == OFFER_TLS1_3))
 			continue;
-		*number = (uint16_t)(id[0] << 8 | id[1]);
+		*number = (unsigned)id[0] << 8 | id[1];
 		n++;
 	}
 }
 
 Test(offer, a_suite_alone_is_exact)
 {
-	struct offer v[OFFER_MAX];
+	size_t seen[OFFER_VERSIONS] = { 0 };
 
-	for (int version = 10; version <= 13; version++) {
-		size_t n = offer_list(OFFER_SUITE, version, v);
+	for (size_t i = 0; i < list->n_suites; i++)
+		for (enum offer_version v = 0; v < OFFER_VERSIONS; v++) {
+			const struct offer_suite *s = &list->suites[i];
+			struct offer o = { .version = v, .suites = &s, .n_suites = 1 };
+			gnutls_priority_t p;
+			unsigned number = 0;
 
-		cr_assert_geq(n, version == 13 ? 3 : 10);
-		for (size_t i = 0; i < n; i++) {
-			gnutls_priority_t p = priority(version, OFFER_SUITE, &v[i].name, 1);
-			uint16_t number = 0;
-
-			cr_expect_eq(suites_of(p, version, &number), 1, "%s", v[i].name);
-			cr_expect_eq(number, v[i].suite, "%s", v[i].name);
-			cr_expect_eq(offer_suite(v[i].name), v[i].suite);
+			if (!(s->versions & 1u << v))
+				continue;
+			p = priority(&o);
+			cr_expect_eq(suites_of(p, v, &number), 1, "%s in %s", s->name, offer_version_name(v));
+			cr_expect_eq(number, s->id, "%s is not %04x", s->name, number);
+			cr_expect(offer_is_exact(&o));
 			gnutls_priority_deinit(p);
+			seen[v]++;
 		}
-	}
+	cr_expect_geq(seen[OFFER_TLS1_3], 3);
+	cr_expect_geq(seen[OFFER_TLS1_2], 30);
+	cr_expect_geq(seen[OFFER_TLS1_0], 10);
 }
 
-Test(offer, names_are_the_registrys)
+static const struct offer_suite *suite(unsigned id)
 {
-	static const struct {
-		const char *name;
-		uint16_t number;
-	} known[] = { /* of the registry */
-		{ "TLS_RSA_WITH_AES_128_CBC_SHA", 0x002f }, { "TLS_RSA_WITH_AES_256_CBC_SHA256", 0x003d },
-		{ "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", 0xc02b }, { "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384", 0xc030 },
-		{ "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256", 0xcca8 }, { "TLS_AES_128_GCM_SHA256", 0x1301 },
-		{ "TLS_RSA_WITH_3DES_EDE_CBC_SHA", 0x000a }, { "TLS_RSA_WITH_RC4_128_SHA", 0x0005 },
-	};
-
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-		cr_expect_eq(offer_suite(known[i].name), known[i].number, "%s", known[i].name);
-	cr_expect_eq(offer_suite("TLS_NO_SUCH"), 0);
-}
-
-Test(offer, groups_and_signatures_alone)
-{
-	static const enum offer_kind kinds[] = { OFFER_GROUP, OFFER_SIGNATURE };
-	struct offer v[OFFER_MAX];
-
-	for (int version = 12; version <= 13; version++)
-		for (size_t k = 0; k < 2; k++) {
-			size_t n = offer_list(kinds[k], version, v);
-
-			cr_assert_geq(n, 4);
-			for (size_t i = 0; i < n; i++) {
-				gnutls_priority_t p = priority(version, kinds[k], &v[i].name, 1);
-				const unsigned *list;
-				int count = k == 0 ? gnutls_priority_group_list(p, &list) : gnutls_priority_sign_list(p, &list);
-
-				cr_expect_eq(count, 1, "%s", v[i].name);
-				gnutls_priority_deinit(p);
-			}
-		}
-	cr_assert_eq(offer_list(OFFER_SIGNATURE, 11, v), 0);
-}
-
-static const char *weak(enum offer_kind kind, int version, const char *name)
-{
-	static struct offer v[OFFER_MAX];
-	size_t n = offer_list(kind, version, v);
-
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(v[i].name, name) == 0)
-			return v[i].weak ? v[i].weak : "";
-	cr_assert_fail("%s is not offered", name);
+	for (size_t i = 0; i < list->n_suites; i++)
+		if (list->suites[i].id == id)
+			return &list->suites[i];
+	cr_assert_fail("%04x is not in the list", id);
 	return NULL;
 }
 
-Test(offer, weak_things)
+/* Two key exchanges and two ciphers make four suites. */
+Test(offer, parts_of_several_are_more_than_those)
 {
-	cr_expect_str_eq(weak(OFFER_SUITE, 12, "TLS_RSA_WITH_AES_128_GCM_SHA256"), "no forward secrecy");
-	cr_expect_str_eq(weak(OFFER_SUITE, 12, "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"), "");
-	cr_expect_str_eq(weak(OFFER_SUITE, 13, "TLS_AES_128_GCM_SHA256"), "");
-	cr_expect_str_eq(weak(OFFER_GROUP, 13, "X25519"), "");
-	cr_expect_str_eq(weak(OFFER_GROUP, 13, "FFDHE8192"), "");
-	cr_expect_str_eq(weak(OFFER_SIGNATURE, 12, "RSA-SHA1"), "SHA-1 signatures");
-	cr_expect_str_eq(offer_version_weak(11), "TLS 1.1");
-	cr_expect_null(offer_version_weak(12));
+	const struct offer_suite *square[] = { suite(0xc02f), suite(0x009f), suite(0xc030), suite(0x009e) };
+	struct offer o = { .version = OFFER_TLS1_2, .suites = square, .n_suites = 2 };
+
+	cr_expect_not(offer_is_exact(&o));
+	o.n_suites = 4;
+	cr_expect(offer_is_exact(&o));
+}
+
+Test(offer, suites_of_tls13_are_always_exact)
+{
+	const struct offer_suite *two[] = { suite(0x1303), suite(0x1301) };
+	struct offer o = { .version = OFFER_TLS1_3, .suites = two, .n_suites = 2 };
+
+	cr_expect(offer_is_exact(&o));
+}
+
+/* By the registry. What is weak about them is no secret either. */
+Test(offer, names_and_traits)
+{
+	static const struct {
+		unsigned id;
+		const char *name;
+		unsigned traits;
+	} known[] = {
+		{ 0x1301, "TLS_AES_128_GCM_SHA256", 0 },
+		{ 0x1305, "TLS_AES_128_CCM_8_SHA256", OFFER_SHORT_TAG },
+		{ 0xc02b, "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", 0 },
+		{ 0xcca8, "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256", 0 },
+		{ 0xc09e, "TLS_DHE_RSA_WITH_AES_128_CCM", 0 },
+		{ 0xc024, "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA384", OFFER_CBC },
+		{ 0x002f, "TLS_RSA_WITH_AES_128_CBC_SHA", OFFER_STATIC_RSA | OFFER_CBC },
+		{ 0x000a, "TLS_RSA_WITH_3DES_EDE_CBC_SHA", OFFER_STATIC_RSA | OFFER_3DES | OFFER_CBC },
+		{ 0x0004, "TLS_RSA_WITH_RC4_128_MD5", OFFER_STATIC_RSA | OFFER_RC4 | OFFER_MD5 },
+		{ 0x003b, "TLS_RSA_WITH_NULL_SHA256", OFFER_STATIC_RSA | OFFER_NULL },
+		{ 0xc018, "TLS_ECDH_anon_WITH_AES_128_CBC_SHA", OFFER_ANON | OFFER_CBC },
+		{ 0x0018, "TLS_DH_anon_WITH_RC4_128_MD5", OFFER_ANON | OFFER_RC4 | OFFER_MD5 },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		const struct offer_suite *s = suite(known[i].id);
+
+		cr_expect_str_eq(s->name, known[i].name);
+		cr_expect_eq(s->traits, known[i].traits, "%s: %x", s->name, s->traits);
+	}
+}
+
+/* The best stand first, so that servers that follow their clients look good. */
+Test(offer, the_worst_stand_last)
+{
+	bool weak = false;
+
+	for (size_t i = 0; i < list->n_suites; i++) {
+		cr_expect(!weak || (list->suites[i].traits & OFFER_WEAK), "%s", list->suites[i].name);
+		weak |= (list->suites[i].traits & OFFER_WEAK) != 0;
+	}
+	cr_expect(weak);
+}
+
+Test(offer, groups_alone)
+{
+	const struct offer_suite *s[] = { suite(0xc02b), suite(0x1301) };
+	size_t n = 0;
+
+	for (size_t i = 0; i < list->n_groups; i++)
+		for (enum offer_version v = OFFER_TLS1_2; v <= OFFER_TLS1_3; v++) {
+			const struct offer_group *g = &list->groups[i];
+			struct offer o = { .version = v, .suites = &s[v - OFFER_TLS1_2], .n_suites = 1, .groups = &g, .n_groups = 1 };
+			const unsigned *ids;
+			gnutls_priority_t p;
+
+			if (!(g->versions & 1u << v))
+				continue;
+			p = priority(&o);
+			cr_expect_eq(gnutls_priority_group_list(p, &ids), 1, "%s", g->name);
+			cr_expect_str_eq(gnutls_group_get_name(ids[0]), g->name);
+			gnutls_priority_deinit(p);
+			n++;
+		}
+	cr_expect_geq(n, 8);
+}
+
+/* In TLS 1.3 those of certificates go along, and stand behind it. */
+Test(offer, signatures_alone)
+{
+	const struct offer_suite *s[] = { suite(0xc02b), suite(0x1301) };
+	size_t n = 0;
+
+	for (size_t i = 0; i < list->n_signatures; i++)
+		for (enum offer_version v = OFFER_TLS1_2; v <= OFFER_TLS1_3; v++) {
+			const struct offer_signature *x = &list->signatures[i];
+			struct offer o = { .version = v, .suites = &s[v - OFFER_TLS1_2], .n_suites = 1, .signatures = &x,
+				.n_signatures = 1 };
+			const unsigned *ids;
+			gnutls_priority_t p;
+
+			if (!(x->versions & 1u << v))
+				continue;
+			p = priority(&o);
+			cr_expect_eq(gnutls_priority_sign_list(p, &ids), v == OFFER_TLS1_3 ? 5 : 1, "%s", x->name12);
+			cr_expect_str_eq(gnutls_sign_get_name(ids[0]), offer_signature_name(x, v));
+			gnutls_priority_deinit(p);
+			n++;
+		}
+	cr_expect_geq(n, 12);
+}
+
+Test(offer, versions)
+{
+	cr_expect_str_eq(offer_version_name(OFFER_TLS1_0), "TLS 1.0");
+	cr_expect_str_eq(offer_version_name(OFFER_TLS1_3), "TLS 1.3");
 }
 
 /* --- a narrower hello ------------------------------------------------------------------------ */
