@@ -68,7 +68,8 @@ static void judge(struct scan_job *j)
 	if (j->scan->fault.code != CHECK_OK)
 		return;
 	if (j->alerts)
-		scan_set_fault(j->scan, CHECK_HANDSHAKE, CHECK_AT_HANDSHAKE, "it takes no version of TLS that can be offered: %s", why);
+		scan_set_fault(j->scan, CHECK_HANDSHAKE, CHECK_AT_HANDSHAKE, "it takes no version of TLS that can be offered: %s",
+			why);
 	else if (newest && newest->taken == CHECK_UNKNOWN && j->silent)
 		scan_set_fault(j->scan, CHECK_DEADLINE, CHECK_AT_HANDSHAKE, "nothing was said to any ClientHello: %s", why);
 	else

@@ -264,51 +264,55 @@ static void put_name(FILE *out, const char *name, size_t *n)
 	fprintf(out, "%s%s", (*n)++ ? ", " : "", name);
 }
 
-/* What the lists name and this GnuTLS does not have. */
-static char *missing(const struct scan_job *j, const char *what)
+static void put_versions(FILE *out, const struct scan_job *j, size_t *n)
 {
-	const struct offer_list *l = j->list;
-	char *text = NULL;
-	size_t size, n = 0;
-	FILE *out = open_memstream(&text, &size);
-
-	if (!out)
-		return NULL;
-	for (int v = 0; strcmp(what, "versions") == 0 && v < OFFER_VERSIONS; v++)
-		if (!version_of(j, (enum offer_version)v)->offered)
-			put_name(out, offer_version_name((enum offer_version)v), &n);
-	for (size_t i = 0; strcmp(what, "groups") == 0 && i < l->n_groups; i++)
-		if (!l->groups[i].versions)
-			put_name(out, l->groups[i].name, &n);
-	for (size_t i = 0; strcmp(what, "signatures") == 0 && i < l->n_signatures; i++)
-		if (!l->signatures[i].versions)
-			put_name(out, l->signatures[i].name12, &n);
-	if (fclose(out) != 0) {
-		free(text);
-		return NULL;
-	}
-	return text;
+	for (enum offer_version v = 0; v < OFFER_VERSIONS; v++)
+		if (!version_of(j, v)->offered)
+			put_name(out, offer_version_name(v), n);
 }
 
+static void put_groups(FILE *out, const struct scan_job *j, size_t *n)
+{
+	for (size_t i = 0; i < j->list->n_groups; i++)
+		if (!j->list->groups[i].versions)
+			put_name(out, j->list->groups[i].name, n);
+}
+
+static void put_signatures(FILE *out, const struct scan_job *j, size_t *n)
+{
+	for (size_t i = 0; i < j->list->n_signatures; i++)
+		if (!j->list->signatures[i].versions)
+			put_name(out, j->list->signatures[i].name12, n);
+}
+
+/* What the lists name and this GnuTLS does not have, and what no GnuTLS has. */
 int scan_plan_untested(struct scan_job *j)
 {
 	static const struct {
-		const char *what, *always;
+		const char *what;
+		void (*put)(FILE *out, const struct scan_job *j, size_t *n);
+		const char *always;
 	} lines[] = {
-		{ "versions", "SSL 2, SSL 3" },
-		{ NULL, "suites with PSK, SRP, Kerberos or GOST, of export strength, with static DH or ECDH, or with DES, RC2, "
-			"IDEA, SEED or ARIA" },
-		{ "groups", "Brainpool and binary curves" },
-		{ "signatures", "Brainpool, GOST, SM2 and ML-DSA" },
+		{ "versions", put_versions, "SSL 2, SSL 3" },
+		{ "suites", NULL, "PSK, SRP, Kerberos, GOST, export strength, static DH and ECDH, DES, RC2, IDEA, SEED, ARIA" },
+		{ "groups", put_groups, "Brainpool and binary curves" },
+		{ "signatures", put_signatures, "Brainpool, GOST, SM2 and ML-DSA" },
 	};
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		char *names = lines[i].what ? missing(j, lines[i].what) : strdup("");
-		int r = names ? scan_add_untested(j->scan, "%s%s%s%s%s", i == 1 ? "" : lines[i].what, i == 1 ? "" : ": ", names,
-					*names ? ", " : "", lines[i].always)
-			      : -1;
+		char *text = NULL;
+		size_t size, n = 0;
+		FILE *out = open_memstream(&text, &size);
+		int r = -1;
 
-		free(names);
+		if (!out)
+			return -1;
+		if (lines[i].put)
+			lines[i].put(out, j, &n);
+		put_name(out, lines[i].always, &n);
+		if (fclose(out) == 0)
+			r = scan_add_untested(j->scan, "%s: %s", lines[i].what, text);
+		free(text);
 		if (r < 0)
 			return -1;
 	}

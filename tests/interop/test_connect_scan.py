@@ -60,8 +60,10 @@ def openssl_suites(ciphers, version="-tls1_2"):
     return [line.split()[0] for line in out.splitlines() if line.startswith("TLS_")]
 
 
-def offered(scan, version):
-    return {r["name"] for r in scan.version(version)["ciphersuites"]["list"]}
+def rsa_suites(scan, version):
+    """Those that were offered and do without a certificate of another kind."""
+    names = {r["name"] for r in scan.version(version)["ciphersuites"]["list"]}
+    return {name for name in names if "ECDSA" not in name and "DSS" not in name}
 
 
 # --- suites ------------------------------------------------------------------------------
@@ -79,7 +81,7 @@ def test_server_with_an_order(rig, pki, order):
     ciphers = order + ":@SECLEVEL=0"
     server = rig.start(peers.OpensslServer(pki.rsa, None, "-cipher", ciphers, "-serverpref"))
     scan = Scan(f"localhost:{server.port}").fine()
-    there = [s for s in openssl_suites(ciphers) if s in offered(scan, "1.2") and "ECDSA" not in s and "DSS" not in s]
+    there = [s for s in openssl_suites(ciphers) if s in rsa_suites(scan, "1.2")]
     assert scan.rows("1.2", "ciphersuites") == there
     assert scan.order("1.2", "ciphersuites") == "server"
     assert scan.rows("1.2", "ciphersuites", None) == []
@@ -110,7 +112,7 @@ def test_old_versions(rig, pki):
     scan = Scan(f"localhost:{server.port}").fine()
     assert scan.versions() == {"1.3": False, "1.2": False, "1.1": True, "1.0": True}
     for version, flag in (("1.1", "-tls1_1"), ("1.0", "-tls1")):
-        there = [s for s in openssl_suites(OLD[1], flag) if s in offered(scan, version) and "ECDSA" not in s and "DSS" not in s]
+        there = [s for s in openssl_suites(OLD[1], flag) if s in rsa_suites(scan, version)]
         assert scan.rows(version, "ciphersuites") == there
     assert {"X25519", "SECP256R1"} < set(scan.rows("1.1", "groups"))
     assert scan.version("1.0")["groups"] is None and scan.version("1.1")["signatures"] is None
@@ -119,8 +121,8 @@ def test_old_versions(rig, pki):
 
 
 def test_a_client_certificate_that_is_wanted_hides_nothing(rig, pki):
-    server = rig.start(peers.OpensslServer(pki.rsa, "1.2", "-cipher", ORDERS[1] + ":@SECLEVEL=0", "-serverpref", "-Verify", "1",
-                                           "-verify_return_error", "-CAfile", pki.client_ca))
+    server = rig.start(peers.OpensslServer(pki.rsa, "1.2", "-cipher", ORDERS[1] + ":@SECLEVEL=0", "-serverpref",
+                                           "-Verify", "1", "-verify_return_error", "-CAfile", pki.client_ca))
     scan = Scan(f"localhost:{server.port}").fine()
     assert scan.rows("1.2", "ciphersuites") == openssl_suites(ORDERS[1])
     assert {"X25519", "SECP256R1"} < set(scan.rows("1.2", "groups"))
@@ -185,9 +187,9 @@ def test_a_small_prime_and_a_small_key(rig, world):
 # --- signatures -------------------------------------------------------------------------------
 
 def test_signatures_of_two_certificates(rig, pki):
+    schemes = "RSA+SHA512:ECDSA+SHA256:rsa_pss_rsae_sha256:ECDSA+SHA1:RSA+SHA1"
     server = rig.start(peers.OpensslServer(pki.rsa, None, "-dcert", pki.ecdsa.cert, "-dkey", pki.ecdsa.key, "-serverpref",
-                                           "-sigalgs", "RSA+SHA512:ECDSA+SHA256:rsa_pss_rsae_sha256:ECDSA+SHA1:RSA+SHA1",
-                                           "-cipher", "DEFAULT:@SECLEVEL=0"))
+                                           "-sigalgs", schemes, "-cipher", "DEFAULT:@SECLEVEL=0"))
     scan = Scan(f"localhost:{server.port}").fine()
     assert set(scan.rows("1.3", "signatures")) == {"ECDSA-SECP256R1-SHA256", "RSA-PSS-RSAE-SHA256"}
     assert set(scan.rows("1.2", "signatures")) == {"RSA-SHA512", "ECDSA-SHA256", "RSA-PSS-RSAE-SHA256", "ECDSA-SHA1",
@@ -209,8 +211,8 @@ def test_ed25519(rig, world):
 # --- other servers ---------------------------------------------------------------------------------
 
 def test_gnutls(rig, pki):
-    priority = "NONE:+VERS-TLS1.2:+VERS-TLS1.3:+AES-256-GCM:+AES-128-GCM:+AES-128-CBC:+AEAD:+SHA1:+DHE-RSA:+ECDHE-RSA:" \
-        "+SIGN-ALL:+GROUP-SECP384R1:+GROUP-X25519:+GROUP-FFDHE3072:+COMP-NULL:%SERVER_PRECEDENCE"
+    priority = "NONE:+VERS-TLS1.2:+VERS-TLS1.3:+AES-256-GCM:+AES-128-GCM:+AES-128-CBC:+AEAD:+SHA1:" \
+        "+DHE-RSA:+ECDHE-RSA:+SIGN-ALL:+GROUP-SECP384R1:+GROUP-X25519:+GROUP-FFDHE3072:+COMP-NULL:%SERVER_PRECEDENCE"
     server = rig.start(peers.GnutlsServ(pki.rsa, None, "--echo", "--priority", priority))
     scan = Scan(f"localhost:{server.port}").fine()
     assert scan.rows("1.2", "ciphersuites") == [
@@ -305,7 +307,8 @@ def test_silence_is_no_refusal(rig, pki):
     scan = Scan("--timeout", "2s", rig.add(Mute(behind.addr)).target)
     assert scan.code == 0 and scan.doc["complete"], scan
     assert scan.versions() == {"1.3": None, "1.2": True, "1.1": None, "1.0": None}
-    assert set(scan.rows("1.2", "ciphersuites")) == {"TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "TLS_RSA_WITH_AES_128_CBC_SHA"}
+    assert set(scan.rows("1.2", "ciphersuites")) == {"TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+                                                     "TLS_RSA_WITH_AES_128_CBC_SHA"}
     assert scan.rows("1.2", "ciphersuites", False) == []
     assert "no answer within" in scan.row("1.2", "ciphersuites", "TLS_RSA_WITH_NULL_MD5")["reason"]
 
@@ -357,7 +360,8 @@ def test_every_version_refused(rig):
     is_fault(Scan(rig.add(Short(b"\x15\x03\x03\x00\x02\x02\x46")).target), 15, "handshake", "protocol_version (70)")
 
 
-@pytest.mark.parametrize("args", [["--ca", "x"], ["--min-tls", "1.3"], ["--resume"], ["--print-pin"], ["--targets", "x"]])
+@pytest.mark.parametrize("args", [
+    ["--ca", "x"], ["--min-tls", "1.3"], ["--resume"], ["--print-pin"], ["--targets", "x"]])
 def test_what_would_have_no_effect(args):
     assert Run("--scan", *args, "localhost:1").code == 2
 
