@@ -80,6 +80,8 @@ static int code_of(const struct call *call, const struct talk_result *r)
 	}
 	if (s.alert_received)
 		return probe_is_refusal(&s) ? CHECK_CLIENT_CERT : CHECK_HANDSHAKE;
+	if (r->e.kind == ERR_HANDSHAKE) /* what came is no TLS any more */
+		return CHECK_HANDSHAKE;
 	return r->e.kind == ERR_IO ? CHECK_TRUNCATED : CHECK_FAILED;
 }
 
