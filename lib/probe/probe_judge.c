@@ -383,15 +383,38 @@ static int judge_again(struct probe *p, const gnutls_datum_t *der, size_t n, str
 	return GNUTLS_A_BAD_CERTIFICATE;
 }
 
+/* Whether something would be shown or sent to the server that the responder's answer may
+ * forbid. A connection that is kept is used when the answer is here. */
+static bool has_to_wait(const struct probe *p)
+{
+	return p->ocsp && (config_has_cert(p->goal->tls) || p->goal->resume);
+}
+
 /* A check goes on in spite of faults, to find them all; but nobody shows his own
  * certificate to a server that is not who it should be. */
+static int verdict(struct probe *p, struct err *e)
+{
+	struct check *c = p->check;
+
+	if (!c->n_faults || !(p->goal->keep || config_has_cert(p->goal->tls)))
+		return 0;
+	p->refused = true;
+	err_set(e, ERR_AUTH, "the server's certificate is refused");
+	return alert_for(c);
+}
+
 int probe_judge(void *arg, struct session *s, struct err *e)
 {
 	struct probe *p = arg;
 	struct check *c = p->check;
 	size_t n;
 	const gnutls_datum_t *der = session_chain(s, &n);
+	int alert;
 
+	if (p->judging) {
+		p->judging = p->ocsp != NULL;
+		return p->judging ? SESSION_JUDGE_LATER : verdict(p, e);
+	}
 	if (p->judged)
 		return judge_again(p, der, n, e);
 	p->judged = true;
@@ -403,12 +426,11 @@ int probe_judge(void *arg, struct session *s, struct err *e)
 	}
 	if (c->verified)
 		c->verify_ok = c->n_faults ? CHECK_NO : CHECK_YES;
-	if (c->n_faults && (p->goal->keep || config_has_cert(p->goal->tls))) {
-		p->refused = true;
-		err_set(e, ERR_AUTH, "the server's certificate is refused");
-		return alert_for(c);
-	}
+	if ((alert = verdict(p, e)) != 0)
+		return alert;
 	if (p->goal->ocsp && c->chain->certs[0].crt)
 		ask_responder(p);
-	return 0;
+	p->judging = has_to_wait(p);
+	p->paused = clock_mono_ns();
+	return p->judging ? SESSION_JUDGE_LATER : verdict(p, e);
 }
