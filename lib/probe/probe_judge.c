@@ -11,7 +11,8 @@
 #include "lib/probe/probe_int.h"
 #include "lib/tls/sct.h"
 
-#define DAY_S 86400.0
+#define DAY_S     86400.0
+#define BEHIND_MS 1000 /* so much later a look-up gives up than the deadline, which has a code of its own */
 
 /* --- faults ---------------------------------------------------------------------------- */
 
@@ -178,14 +179,14 @@ static void dane_answered(void *arg, struct tlsa_answer *a, const struct err *e)
 
 void probe_ask_dane(struct probe *p)
 {
+	uint64_t limit = p->goal->timeout_ms ? p->goal->timeout_ms + BEHIND_MS : 0;
 	struct err e = { 0 };
 
 	if (!p->check->host) {
 		check_warn(p->check, "--dane: a unix socket has no TLSA records");
 		return;
 	}
-	p->dane = dane_ask_start(p->loop, p->check->host, p->check->port, p->goal->timeout_ms,
-		dane_answered, p, &e);
+	p->dane = dane_ask_start(p->loop, p->check->host, p->check->port, limit, dane_answered, p, &e);
 	if (p->dane)
 		return;
 	probe_set(p, &p->check->dane, "error");

@@ -88,6 +88,17 @@ Test(probe_asks, looked_up_slowly)
 	cr_assert_str_eq(probing.check->dane, "no-match");
 }
 
+/* However the two clocks run: it is the deadline that is told, once. */
+Test(probe_asks, looked_up_too_slowly)
+{
+	look_up("late.fake.test");
+	probing.goal.timeout_ms = 50;
+	probing_run();
+	probing_must_end(CHECK_DEADLINE);
+	probing_must_say(CHECK_DEADLINE, CHECK_AT_DNS, "no answer from the DNS about TLSA records");
+	cr_assert_eq(probing.check->n_faults, 1);
+}
+
 /* --- an OCSP responder ------------------------------------------------------------------------- */
 
 static struct responder responder;
