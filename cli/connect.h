@@ -48,6 +48,21 @@ int connect_check(const struct connect_plan *p);
 int connect_talk(const struct connect_plan *p);
 int connect_scan(const struct connect_plan *p);
 
+/* Lines of a file ("-": standard input), which are not waited for. */
+struct connect_lines {
+	int fd;
+	char *buf; /* owned */
+	size_t size, n, at, scanned; /* n: bytes in buf; before `at` they were taken; no line ends before `scanned` */
+	bool ended;
+	int error; /* the errno that ended it; 0: its end did */
+};
+
+int connect_lines_open(struct connect_lines *l, const char *path); /* -1 with errno */
+/* The next line, without its end, until the next call: 1; 0: there is none; BATCH_LATER:
+ * fd has to be readable first. */
+int connect_lines_next(struct connect_lines *l, char **line);
+void connect_lines_close(struct connect_lines *l); /* { .fd = -1 } is fine */
+
 /* PEM, as sent. -1: it is said why. */
 int connect_save_chain(const struct chain *chain, const char *path);
 

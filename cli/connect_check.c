@@ -19,9 +19,7 @@
 struct run {
 	const struct connect_plan *p;
 	size_t at; /* the next operand */
-	FILE *file; /* of --targets; NULL: none, or read */
-	char *line;
-	size_t line_size;
+	struct connect_lines lines; /* of --targets */
 	struct check **kept; /* for Prometheus, which wants them together, and Nagios, which wants the worst first */
 	size_t n_kept;
 	bool many;
@@ -203,10 +201,13 @@ static char *trim(char *line)
 static int next_line(struct run *r, struct batch_target *out)
 {
 	struct err e = { 0 };
-	char *text;
+	char *line, *text;
+	int got;
 
-	while (r->file && getline(&r->line, &r->line_size, r->file) >= 0) {
-		text = trim(r->line);
+	while (r->lines.fd >= 0 && (got = connect_lines_next(&r->lines, &line)) != 0) {
+		if (got == BATCH_LATER)
+			return BATCH_LATER;
+		text = trim(line);
 		if (!text)
 			continue;
 		out->text = text;
@@ -214,11 +215,11 @@ static int next_line(struct run *r, struct batch_target *out)
 			return 1;
 		bad_line(r, text, &e);
 	}
-	if (r->file && ferror(r->file)) {
-		err_set(&e, ERR_CONFIG, "--targets %s: %s", r->p->o->targets, strerror(errno));
+	if (r->lines.error) {
+		err_set(&e, ERR_CONFIG, "--targets %s: %s", r->p->o->targets, strerror(r->lines.error));
 		connect_complain("%s", e.msg);
 		bad_line(r, r->p->o->targets, &e);
-		clearerr(r->file); /* told once */
+		r->lines.error = 0; /* told once */
 	}
 	return 0;
 }
@@ -238,10 +239,9 @@ static int open_targets(struct run *r, struct err *e)
 {
 	const char *path = r->p->o->targets;
 
-	if (!path)
+	if (!path || connect_lines_open(&r->lines, path) == 0)
 		return 0;
-	r->file = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
-	return r->file ? 0 : err_set(e, ERR_CONFIG, "--targets %s: %s", path, strerror(errno));
+	return err_set(e, ERR_CONFIG, "--targets %s: %s", path, strerror(errno));
 }
 
 /* --- the run ---------------------------------------------------------------------------------- */
@@ -269,7 +269,7 @@ static int end_code(struct run *r, bool interrupted)
 
 int connect_check(const struct connect_plan *p)
 {
-	struct run r = { .p = p, .many = p->n > 1 || p->o->targets || p->o->all_addresses };
+	struct run r = { .p = p, .lines = { .fd = -1 }, .many = p->n > 1 || p->o->targets || p->o->all_addresses };
 	struct batch_options o = { .goal = &p->goal, .jobs = (unsigned)p->o->jobs, .all_addresses = p->o->all_addresses,
 		.next = next_target, .done = on_check, .arg = &r };
 	struct err e = { 0 };
@@ -278,6 +278,7 @@ int connect_check(const struct connect_plan *p)
 
 	if (open_targets(&r, &e) < 0)
 		return connect_refuse(p->o->json, p->o->nagios, &e);
+	o.fd = r.lines.fd;
 	r.progress = r.many && isatty(STDERR_FILENO);
 	if (batch_run(&o, &interrupted, &e) < 0) {
 		connect_complain("%s", e.msg);
@@ -285,11 +286,9 @@ int connect_check(const struct connect_plan *p)
 	} else {
 		code = end_code(&r, interrupted);
 	}
-	if (r.file && r.file != stdin)
-		fclose(r.file);
+	connect_lines_close(&r.lines);
 	for (size_t i = 0; i < r.n_kept; i++)
 		check_free(r.kept[i]);
 	free(r.kept);
-	free(r.line);
 	return code;
 }

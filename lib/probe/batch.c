@@ -32,6 +32,7 @@ struct batch {
 	struct buf_pool *pool;
 	struct job *working;
 	unsigned n;
+	struct loop_watch *more; /* waits for the next target; NULL: nobody does */
 	bool drained; /* there is no next target */
 	bool interrupted;
 	struct loop_task task; /* fills up, outside of anybody's callback */
@@ -202,16 +203,41 @@ static void begin(struct batch *b, const struct batch_target *t)
 		start(j);
 }
 
+static void on_more(void *arg, unsigned ready)
+{
+	struct batch *b = arg;
+
+	(void)ready;
+	loop_watch_free(b->more);
+	b->more = NULL;
+	loop_defer(b->loop, &b->task);
+}
+
+static void wait_for_more(struct batch *b)
+{
+	struct err e = { 0 };
+
+	if (!b->more)
+		b->more = loop_watch_listen(b->loop, b->o->fd, on_more, b, &e);
+	if (b->more)
+		return;
+	b->drained = true;
+	report(b, "the next target", CHECK_FAILED, CHECK_AT_DNS, &e);
+}
+
 static void fill(void *arg)
 {
 	struct batch *b = arg;
 	struct batch_target t;
+	int r = 1;
 
-	while (!b->drained && !b->interrupted && b->n < b->o->jobs) {
-		if (b->o->next(b->o->arg, &t) == 0)
-			b->drained = true;
-		else
+	while (r == 1 && !b->drained && !b->interrupted && b->n < b->o->jobs) {
+		r = b->o->next(b->o->arg, &t);
+		b->drained = r == 0;
+		if (r == 1)
 			begin(b, &t);
+		else if (r == BATCH_LATER)
+			wait_for_more(b);
 	}
 	if (b->n == 0 && (b->drained || b->interrupted))
 		loop_stop(b->loop);
@@ -256,6 +282,7 @@ int batch_run(const struct batch_options *o, bool *interrupted, struct err *e)
 
 	while (b.working)
 		job_free(b.working);
+	loop_watch_free(b.more);
 	if (b.loop)
 		loop_defer_cancel(b.loop, &b.task);
 	buf_pool_free(b.pool);

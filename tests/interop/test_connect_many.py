@@ -2,9 +2,12 @@
 """`connect --check` of many targets: operands, --targets, --all-addresses; what is shown
 and saved; and that language and time zone change nothing of it."""
 
+import contextlib
 import json
 import os
 import re
+import select
+import signal
 import socket
 import subprocess
 import time
@@ -83,6 +86,46 @@ def test_targets_of_a_file(tmp_path, world, at, closed):
     assert by_target(docs) == want
     docs, _ = documents("--ca", world.ca, at("sixday"), "--targets", file, at("by_root"))
     assert by_target(docs) == {**want, at("sixday"): 0, at("by_root"): 0}
+
+
+@contextlib.contextmanager
+def fed(*args):
+    """Targets by hand, and each report as it comes."""
+    command = [tlskit.TLSKIT, "connect", "--json", *map(str, args), "--targets", "-"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, bufsize=0) as proc:
+
+        def report():
+            assert select.select([proc.stdout], [], [], 10)[0], "nothing was reported while a target is waited for"
+            return json.loads(proc.stdout.readline())
+
+        try:
+            yield proc, report
+        finally:
+            proc.kill()
+
+
+def test_targets_that_come_slowly(world, at, closed):
+    """Who is at work does not wait for the next line, wherever it is cut."""
+    with fed("--ca", world.ca, "--timeout", "2s") as (proc, report):
+        proc.stdin.write(f"{at('good')}\n".encode())
+        assert report()["exit_code"] == 0
+        proc.stdin.write(f"{at('expired')}\n{closed[:5]}".encode())
+        assert report()["exit_code"] == 22
+        proc.stdin.write(f"{closed[5:]}\n".encode())
+        assert report()["exit_code"] == 11
+        proc.stdin.write(at("good").encode())
+        proc.stdin.close()
+        assert report()["exit_code"] == 0
+        assert proc.wait(10) in (11, 22)
+
+
+def test_interrupted_while_a_target_is_waited_for(world, at):
+    with fed("--ca", world.ca) as (proc, report):
+        proc.stdin.write(f"{at('good')}\n".encode())
+        report()
+        proc.send_signal(signal.SIGINT)
+        assert proc.wait(10) == 1
 
 
 BAD = ["localhost:99999", "localhost:nope", "[::1", "a b", "host:1:2:3", "unix:", "tls:localhost:1 x", "\x1b[31mred",
