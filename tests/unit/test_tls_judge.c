@@ -86,6 +86,34 @@ Test(tls_judge, judge_refuses)
 	}
 }
 
+/* It may take its time: nothing of ours goes out meanwhile, and then it has its say. */
+Test(tls_judge, judge_wants_time)
+{
+	static const int says[] = { 0, GNUTLS_A_CERTIFICATE_REVOKED };
+	struct session_certificate shown;
+
+	story_so.client_ca = story_path(5, "ca.pem");
+	story_co.certs = (struct names_list){ &story_app[0], 1 };
+	story_co.keys = (struct names_list){ &story_app[1], 1 };
+	for (int i = 0; i < 4; i++) {
+		use_judge(SESSION_JUDGE_LATER);
+		story_open(12 + i / 2);
+		cr_assert_not(pair_shake(&story_pair));
+		cr_assert(story_pair.done[0] == 0 && story_pair.done[1] == 0);
+		cr_assert_gt(trial.called, 1, "each call asks again");
+		cr_assert_not(trial.sent);
+		cr_assert_eq(session_certificate(story_pair.s[1], &shown), -1);
+		trial.alert = says[i % 2];
+		cr_assert_eq(pair_shake(&story_pair), says[i % 2] == 0);
+		cr_assert_eq(session_certificate(story_pair.s[1], &shown), says[i % 2] ? -1 : 0);
+		if (says[i % 2])
+			cr_assert_eq(story_of(1).alert, says[i % 2]);
+		else
+			pair_carry(&story_pair, 0, 1000, 1000, 1000);
+		story_shut();
+	}
+}
+
 Test(tls_judge, judge_is_not_asked_of_a_session_that_is_resumed)
 {
 	struct tickets *t;
