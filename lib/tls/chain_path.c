@@ -121,13 +121,16 @@ static gnutls_x509_crt_t other_anchor(const struct search *s, gnutls_x509_crt_t 
 static void find_anchor(struct search *s, struct path *p)
 {
 	gnutls_x509_crt_t last = s->c->certs[p->v[p->n - 1]].crt, other;
+	bool wrong;
 
 	p->anchor = NULL;
 	if (!s->r->trust || gnutls_x509_trust_list_get_issuer(s->r->trust, last, &p->anchor, GNUTLS_TL_GET_COPY) < 0) {
 		p->anchor = NULL; /* the last one is trusted as it is, or nothing */
 		return;
 	}
-	if (!(in_time(p->anchor, s->r->now) && link_is_signed(last, p->anchor)) && (other = other_anchor(s, last))) {
+	/* where there is trust, somebody has signed */
+	wrong = !in_time(p->anchor, s->r->now) || (p->status == 0 && !link_is_signed(last, p->anchor));
+	if (wrong && (other = other_anchor(s, last))) {
 		gnutls_x509_crt_deinit(p->anchor);
 		p->anchor = other;
 	}
