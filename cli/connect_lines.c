@@ -62,8 +62,8 @@ static int read_more(struct connect_lines *l)
 	do {
 		n = read(l->fd, l->buf + l->n, ROOM);
 	} while (n < 0 && errno == EINTR);
-	if (n < 0)
-		return errno;
+	if (n < 0) /* somebody else may have made it non-blocking */
+		return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : errno;
 	l->ended = n == 0;
 	l->n += (size_t)n;
 	return 0;
