@@ -22,6 +22,8 @@ void version_print(FILE *out)
 #endif
 	if (aead_libcrypto_version())
 		fprintf(out, "libcrypto (OpenSSL) %s, for ciphers alone\n", aead_libcrypto_version());
+	if (aead_ipsec_mb_version())
+		fprintf(out, "ipsec-mb %s, for ciphers alone\n", aead_ipsec_mb_version());
 	for (size_t i = 0; (c = aead_choice(i)) != NULL; i++) {
 		fprintf(out, "%s by %s (here", c->cipher, c->engine);
 		for (size_t k = 0; k < c->n; k++)

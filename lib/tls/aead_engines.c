@@ -229,5 +229,8 @@ const struct aead_engine *const aead_engines[] = {
 #ifdef HAVE_LIBCRYPTO
 	&libcrypto_engine,
 #endif
+#ifdef HAVE_IPSEC_MB
+	&aead_ipsec_mb,
+#endif
 	NULL,
 };
