@@ -46,6 +46,7 @@ int session_feed(struct session *s, const void *data, size_t n)
 
 long session_read_ahead(struct session *s, size_t max)
 {
+	bool fresh = !buf_len(&s->in);
 	size_t room;
 	long n;
 
@@ -65,7 +66,7 @@ long session_read_ahead(struct session *s, size_t max)
 		return n;
 	if ((size_t)n == room && s->in_size < READ_MAX)
 		s->in_size *= 2;
-	else if ((size_t)n < room / 4 && s->in_size > READ_FIRST)
+	else if ((size_t)n < room / 4 && s->in_size > READ_FIRST && fresh) /* the rest of a record tells of no small flow */
 		s->in_size /= 2;
 	return n;
 }
