@@ -64,6 +64,7 @@ void relay_unlink(struct relay *r)
 /* The one way out. */
 void relay_drop(struct relay *r)
 {
+	relay_look_stop(r);
 	loop_defer_cancel(r->group->loop, &r->again);
 	loop_timer_free(r->timer);
 	dial_cancel(r->dial);
@@ -118,6 +119,7 @@ void relay_end(struct relay *r, const char *stage)
 {
 	r->stage = stage;
 	note_info(r);
+	relay_look_stop(r);
 	loop_defer_cancel(r->group->loop, &r->again);
 	dial_cancel(r->dial);
 	r->dial = NULL;
@@ -232,6 +234,7 @@ static void run_flow(struct relay *r)
 	}
 	switch (status) {
 	case FLOW_WAIT:
+		relay_look_later(r);
 		break;
 	case FLOW_MORE:
 		loop_defer(r->group->loop, &r->again);
@@ -265,6 +268,7 @@ void relay_start_flow(struct relay *r)
 	free(r->why);
 	r->why = NULL;
 	flow_lend(&r->flow, r->group->kpipes);
+	relay_look_start(r);
 	r->active_ns = loop_now_ns(r->group->loop);
 	if (relay_arm(r, r->group->setup->idle_timeout_ms) < 0) {
 		err_set(relay_why(r), ERR_RUNTIME, "no memory");
