@@ -30,7 +30,7 @@ struct tls_config {
 	gnutls_datum_t ticket_key;
 	uint8_t (*pins)[CERT_PIN_SIZE];
 	size_t n_pins;
-	bool has_crl, has_cert;
+	bool has_crl, has_cert, has_token;
 	int64_t crl_until; /* epoch seconds; -1: unknown */
 	struct verify_rule *rules; /* --allow */
 	size_t n_rules;

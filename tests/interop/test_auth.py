@@ -3,9 +3,11 @@
 sides. A peer that is not let in never causes a connection to the backend."""
 
 import re
+import socket
 import ssl
 
 import pytest
+from cryptography import x509
 
 import ends
 import servers
@@ -96,6 +98,34 @@ def test_address_is_verified_without_sni(rig, pki, host):
     b = back.accept_tls(ctx)
     works(a, b)
     assert seen == [None]
+
+
+def shown(port, name, versions=None, ciphers=None):
+    """The common name of the certificate that a server shows for a name."""
+    ctx = tlsend.context(versions=versions)
+    if ciphers:
+        ctx.set_ciphers(ciphers)
+    with socket.create_connection(("127.0.0.1", port), timeout=ends.WAIT) as s, \
+            ctx.wrap_socket(s, server_hostname=name) as t:
+        cert = x509.load_der_x509_certificate(t.getpeercert(True))
+    return cert.subject.get_attributes_for_oid(x509.oid.NameOID.COMMON_NAME)[0].value
+
+
+def test_certificate_by_name(rig, pki):
+    """Several --cert: by name (of the subject's alternative names, or else the common
+    name), then by what the client can verify; the first one, where nothing fits."""
+    leaf, rsa_key = pki.leaf, pki.rsa.priv
+    certs = [leaf("by-a", pki.root_rsa, key=rsa_key, cn="first", san=("a.test", "b.test", "127.0.0.1")),
+             leaf("by-cn", pki.root_ec, cn="cn.test", san=()),
+             leaf("by-both-rsa", pki.root_rsa, key=rsa_key, cn="both, RSA", san=("both.test",)),
+             leaf("by-both-ec", pki.root_ec, cn="both, ECDSA", san=("both.test",))]
+    args = [a for c in certs for a in ("--cert", c.cert, "--key", c.key)]
+    t = rig.tlskit("tls:127.0.0.1:0", rig.add(servers.Echo()).target, *args)
+    for name, want in {"a.test": "first", "b.test": "first", "cn.test": "cn.test",
+                       "B.TEST": "first", "unknown.test": "first"}.items():
+        assert shown(t.port, name) == want, name
+    for ciphers, want in ("ECDHE+aRSA", "both, RSA"), ("ECDHE+aECDSA", "both, ECDSA"):
+        assert shown(t.port, "both.test", tlsend.V12, ciphers) == want
 
 
 def test_servername_is_sent(rig, pki):
