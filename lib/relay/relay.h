@@ -55,7 +55,10 @@ struct relay_group {
 	/* Where a relay goes whose peer is authenticated: another thread's group, or
 	 * g. NULL: g. */
 	struct relay_group *(*place)(struct relay_group *g);
+	/* Where one goes whose handshake signs next. NULL: it stays. */
+	struct relay_group *(*sign)(struct relay_group *g);
 	bool aborted; /* relay_abort_all was called: what arrives later ends at once */
+	uint64_t suspicious_ns; /* until then who wants to resume is taken for one who cannot */
 	struct relay *first; /* the relays' own */
 	struct relay *unsure; /* to be looked at again (relay_look.c) */
 	struct loop_timer *look;

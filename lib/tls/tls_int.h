@@ -72,6 +72,7 @@ struct session {
 	gnutls_alert_description_t refused_with; /* the alert for it */
 	bool verified; /* the certificate callback said yes */
 	size_t peer_limit; /* record_size_limit of the peer, type byte included; 0: none */
+	bool stop_to_sign, believe, wants_to_resume; /* server: session_stop_to_sign; what its client wants */
 	bool offered_ticket; /* client: a session was offered for resumption */
 	bool early_sent; /* client: with early data */
 	bool narrowed; /* client: the hello was */
@@ -99,6 +100,9 @@ int session_send_tickets(struct session *s);
 
 /* Fills `in` from the socket, with max bytes at most. Bytes read, 0 at the end, SOCK_*. */
 long session_read_ahead(struct session *s, size_t max);
+
+/* A client's: for the next connection to the same server. */
+void session_keep_ticket(struct session *s);
 
 /* Sends `out`, as session_flush does. */
 int session_flush_out(struct session *s, struct err *e);
