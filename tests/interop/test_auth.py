@@ -5,9 +5,11 @@ sides. A peer that is not let in never causes a connection to the backend."""
 import re
 import socket
 import ssl
+import subprocess
 
 import pytest
 from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
 import ends
 import servers
@@ -126,6 +128,31 @@ def test_certificate_by_name(rig, pki):
         assert shown(t.port, name) == want, name
     for ciphers, want in ("ECDHE+aRSA", "both, RSA"), ("ECDHE+aECDSA", "both, ECDSA"):
         assert shown(t.port, "both.test", tlsend.V12, ciphers) == want
+
+
+KEYS = {
+    "RSA-2048": lambda: rsa.generate_private_key(65537, 2048),
+    "P-256": lambda: ec.generate_private_key(ec.SECP256R1()),
+    "P-384": lambda: ec.generate_private_key(ec.SECP384R1()),
+    "P-521": lambda: ec.generate_private_key(ec.SECP521R1()),
+    "Ed25519": ed25519.Ed25519PrivateKey.generate,
+}
+
+
+@pytest.mark.parametrize("kind", KEYS)
+def test_server_with_each_kind_of_key(rig, pki, version, kind):
+    """Whoever makes the signatures (lib/tls/signer.h): OpenSSL verifies them, and a client
+    that can verify none of this kind gets an alert."""
+    cred = pki.leaf(f"kind-{kind}-{version}", None, key=KEYS[kind]())
+    t = rig.server(cred, rig.add(servers.Echo()).target)
+    ctx = tlsend.context(ca=cred.cert, versions=tlsend.VERSIONS[version])
+    for _ in range(3):
+        works(rig.dial_tls(t, ctx))
+    other = "ECDSA+SHA256" if kind.startswith("RSA") else "RSA-PSS+SHA256:RSA+SHA256"
+    r = subprocess.run(["openssl", "s_client", "-connect", f"127.0.0.1:{t.port}", "-sigalgs", other,
+                        "-tls1_2" if version == "1.2" else "-tls1_3"],
+                       stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=ends.WAIT)
+    assert "alert handshake failure" in r.stderr, r
 
 
 def test_servername_is_sent(rig, pki):
