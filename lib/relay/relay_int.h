@@ -35,8 +35,6 @@ struct relay {
 	uint64_t seen_bytes;
 	const char *stage; /* where it failed; NULL: it went well */
 	struct err *why; /* NULL: nothing to say yet (relay_why) */
-	struct session_info info;
-	bool has_info;
 	uint64_t closing_ns; /* progress was seen last */
 	size_t unsent;
 	char peer[];
