@@ -233,6 +233,48 @@ Test(check_metrics, addresses)
 		check_free(checks[i]);
 }
 
+/* What is written tells series apart: these targets are one, once they are clean. */
+Test(check_metrics, clean_targets)
+{
+	struct check *checks[] = { check_new("a\x01"), check_new("b"), check_new("a\x02"), check_new("a?") };
+	char *text = metrics(checks, 4);
+
+	expect_grammar(text);
+	cr_expect_not_null(strstr(text, "\ntlskit_probe_success{target=\"a?\",address=\"\"} 1\n"
+		"tlskit_probe_success{target=\"b\"} 1\n#"));
+	free(text);
+	for (size_t i = 0; i < 4; i++)
+		check_free(checks[i]);
+}
+
+/* As they were given, however many there are. */
+Test(check_metrics, order)
+{
+	enum { MANY = 1000 };
+	struct check *checks[MANY];
+	char *text, *at;
+
+	for (size_t i = 0; i < MANY; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "h%zu", i * 7919 % MANY);
+		checks[i] = check_new(name);
+	}
+	text = metrics(checks, MANY);
+	at = strstr(text, "\ntlskit_probe_success{");
+	for (size_t i = 0; i < MANY; i++) {
+		char line[64];
+		size_t n = (size_t)snprintf(line, sizeof(line), "\ntlskit_probe_success{target=\"%s\"} 1", checks[i]->target);
+
+		cr_assert(at && strncmp(at, line, n) == 0, "%s", line);
+		at += n;
+	}
+	cr_expect_eq(strncmp(at, "\n#", 2), 0);
+	free(text);
+	for (size_t i = 0; i < MANY; i++)
+		check_free(checks[i]);
+}
+
 /* --- locale ------------------------------------------------------------------------------------ */
 
 /* Whatever a program makes of the environment, a point stays one. */
