@@ -125,18 +125,26 @@ static int weight(int state)
 /* Nagios shows the first line, which so is of what decides the exit code. */
 static int write_nagios(const struct run *r)
 {
+	const struct check **sorted = calloc(r->n_kept + 1, sizeof(const struct check *));
+	size_t n = 0;
+	int wrong;
+
+	if (!sorted)
+		return -1;
 	for (int w = 3; w >= 0; w--)
 		for (size_t i = 0; i < r->n_kept; i++)
-			if (weight(check_nagios_state(r->kept[i])) == w && check_write_nagios(stdout, r->kept[i]) < 0)
-				return -1;
-	return 0;
+			if (weight(check_nagios_state(r->kept[i])) == w)
+				sorted[n++] = r->kept[i];
+	wrong = check_write_nagios_all(stdout, sorted, n, r->p->o->all_addresses);
+	free(sorted);
+	return wrong;
 }
 
 static int write_kept(const struct run *r)
 {
 	if (r->p->o->prometheus)
 		return check_write_prometheus(stdout, (const struct check *const *)r->kept, r->n_kept);
-	return write_nagios(r);
+	return r->n_kept ? write_nagios(r) : 0;
 }
 
 static void note_code(struct run *r, const struct check *c)
