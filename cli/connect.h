@@ -54,8 +54,15 @@ int connect_save_chain(const struct chain *chain, const char *path);
 /* "tlskit connect: …" on standard error. */
 void connect_complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* Behind a write that failed: says why standard output takes no more, unless its reader has
+ * had enough, who is told nothing. */
+void connect_cannot_write(void);
+
 /* What was asked for cannot be done: says so in the form that is wanted. The exit code. */
-int connect_refuse(bool json, bool nagios, const struct err *e);
+struct connect_forms {
+	bool json, nagios, scan;
+};
+int connect_refuse(struct connect_forms f, const struct err *e);
 
 /* Whether a screen on this stream is coloured: a terminal, and no NO_COLOR. */
 bool connect_colour(int fd);

@@ -21,7 +21,7 @@ struct run {
 	size_t at; /* the next operand */
 	FILE *file; /* of --targets; NULL: none, or read */
 	char *line;
-	size_t line_size;
+	size_t line_size, n_lines;
 	struct check **kept; /* for Prometheus, which wants them together, and Nagios, which wants the worst first */
 	size_t n_kept;
 	bool many;
@@ -101,6 +101,15 @@ static int write_check(struct run *r, const struct check *c)
 	return check_write_text(stdout, c, &style);
 }
 
+/* Of a write's result. */
+static void note_write(struct run *r, int result)
+{
+	if (result == 0)
+		return;
+	connect_cannot_write();
+	r->write_failed = true;
+}
+
 static void keep(struct run *r, struct check *c)
 {
 	struct check **all = realloc(r->kept, (r->n_kept + 1) * sizeof(*all));
@@ -169,8 +178,8 @@ static void on_check(void *arg, struct check *c)
 		keep(r, c);
 	} else {
 		clear_progress(r);
-		if (write_check(r, c) < 0)
-			r->write_failed = true;
+		errno = 0;
+		note_write(r, write_check(r, c));
 		check_free(c);
 	}
 	show_progress(r);
@@ -182,10 +191,23 @@ static void bad_line(struct run *r, const char *text, const struct err *e)
 {
 	struct check *c = check_new(text);
 
-	if (!c)
+	if (!c) {
+		r->write_failed = true;
 		return;
+	}
 	check_fault_add(c, CHECK_USAGE, CHECK_AT_DNS, "%s", e->msg);
 	on_check(r, c);
+}
+
+/* What some editors begin a file with. */
+#define BYTE_ORDER_MARK "\xef\xbb\xbf"
+
+/* A NUL would end the text, and another target be checked than the one that stands there:
+ * this is none. */
+static void spoil_nuls(char *line, size_t n)
+{
+	for (char *p = line; (p = memchr(p, '\0', n - (size_t)(p - line))) != NULL;)
+		*p = '\x01';
 }
 
 /* The line without comment and blanks around it; NULL: nothing is left. */
@@ -193,10 +215,10 @@ static char *trim(char *line)
 {
 	char *end;
 
+	line += strspn(line, " \t");
 	if (*line == '#')
 		return NULL;
-	line += strspn(line, " \t");
-	for (char *p = line + 1; *line && *p; p++) {
+	for (char *p = line; *p; p++) {
 		if (*p != '#' || !strchr(" \t", p[-1]))
 			continue;
 		*p = '\0';
@@ -211,10 +233,14 @@ static char *trim(char *line)
 static int next_line(struct run *r, struct batch_target *out)
 {
 	struct err e = { 0 };
+	ssize_t n;
 	char *text;
 
-	while (r->file && getline(&r->line, &r->line_size, r->file) >= 0) {
-		text = trim(r->line);
+	while (r->file && !r->write_failed && (n = getline(&r->line, &r->line_size, r->file)) >= 0) {
+		size_t mark = r->n_lines++ == 0 && strncmp(r->line, BYTE_ORDER_MARK, 3) == 0 ? 3 : 0;
+
+		spoil_nuls(r->line, (size_t)n);
+		text = trim(r->line + mark);
 		if (!text)
 			continue;
 		out->text = text;
@@ -235,6 +261,8 @@ static int next_target(void *arg, struct batch_target *out)
 {
 	struct run *r = arg;
 
+	if (r->write_failed) /* nobody would get to know */
+		return 0;
 	if (r->at == r->p->n)
 		return next_line(r, out);
 	out->text = r->p->texts[r->at];
@@ -254,6 +282,11 @@ static int open_targets(struct run *r, struct err *e)
 
 /* --- the run ---------------------------------------------------------------------------------- */
 
+static int refuse(const struct run *r, const struct err *e)
+{
+	return connect_refuse((struct connect_forms){ .json = r->p->o->json, .nagios = r->p->o->nagios }, e);
+}
+
 static int end_code(struct run *r, bool interrupted)
 {
 	const struct connect_options *o = r->p->o;
@@ -262,10 +295,10 @@ static int end_code(struct run *r, bool interrupted)
 	clear_progress(r);
 	if (r->done == 0 && !interrupted && !r->write_failed) {
 		err_set(&e, ERR_CONFIG, "--targets %s: no target in there", o->targets);
-		return connect_refuse(o->json, o->nagios, &e);
+		return refuse(r, &e);
 	}
-	if (write_kept(r) < 0)
-		r->write_failed = true;
+	errno = 0;
+	note_write(r, write_kept(r));
 	if (interrupted)
 		connect_complain("interrupted: %zu targets were checked", r->done);
 	if (r->write_failed || interrupted) {
@@ -285,14 +318,12 @@ int connect_check(const struct connect_plan *p)
 	int code;
 
 	if (open_targets(&r, &e) < 0)
-		return connect_refuse(p->o->json, p->o->nagios, &e);
+		return refuse(&r, &e);
 	r.progress = r.many && isatty(STDERR_FILENO);
-	if (batch_run(&o, &interrupted, &e) < 0) {
-		connect_complain("%s", e.msg);
-		code = CHECK_FAILED;
-	} else {
+	if (batch_run(&o, &interrupted, &e) < 0)
+		code = refuse(&r, &e);
+	else
 		code = end_code(&r, interrupted);
-	}
 	if (r.file && r.file != stdin)
 		fclose(r.file);
 	for (size_t i = 0; i < r.n_kept; i++)

@@ -107,9 +107,9 @@ def test_nagios_without_an_answer(shared):
 
 def test_nagios_asked_in_a_wrong_way():
     """Nagios wants a line and 3, even then."""
-    for args in (("--no-such-option",), ("--warn", "x", "localhost"), ("localhost:99999",), ()):
+    for args in (("--no-such-option",), ("--warn", "x", "localhost"), ("localhost:99999",), (), ("host|x=1",)):
         r = Once("connect", "--nagios", *args)
-        assert r.code == 3 and re.fullmatch(rb"TLS UNKNOWN - [^\n]+\n", r.out) and r.err, r
+        assert r.code == 3 and re.fullmatch(rb"TLS UNKNOWN - [^|\n]+\n", r.out) and r.err, r
 
 
 def test_nagios_of_several(world, at):
