@@ -19,9 +19,7 @@
 struct run {
 	const struct connect_plan *p;
 	size_t at; /* the next operand */
-	FILE *file; /* of --targets; NULL: none, or read */
-	char *line;
-	size_t line_size, n_lines;
+	struct connect_targets targets;
 	struct check **kept; /* for Prometheus, which wants them together, and Nagios, which wants the worst first */
 	size_t n_kept;
 	bool many;
@@ -199,60 +197,22 @@ static void bad_line(struct run *r, const char *text, const struct err *e)
 	on_check(r, c);
 }
 
-/* What some editors begin a file with. */
-#define BYTE_ORDER_MARK "\xef\xbb\xbf"
-
-/* A NUL would end the text, and another target be checked than the one that stands there:
- * this is none. */
-static void spoil_nuls(char *line, size_t n)
-{
-	for (char *p = line; (p = memchr(p, '\0', n - (size_t)(p - line))) != NULL;)
-		*p = '\x01';
-}
-
-/* The line without comment and blanks around it; NULL: nothing is left. */
-static char *trim(char *line)
-{
-	char *end;
-
-	line += strspn(line, " \t");
-	if (*line == '#')
-		return NULL;
-	for (char *p = line; *p; p++) {
-		if (*p != '#' || !strchr(" \t", p[-1]))
-			continue;
-		*p = '\0';
-		break;
-	}
-	end = line + strlen(line);
-	while (end > line && strchr(" \t\r\n", end[-1]))
-		*--end = '\0';
-	return *line ? line : NULL;
-}
-
 static int next_line(struct run *r, struct batch_target *out)
 {
 	struct err e = { 0 };
-	ssize_t n;
-	char *text;
+	int got;
 
-	while (r->file && !r->write_failed && (n = getline(&r->line, &r->line_size, r->file)) >= 0) {
-		size_t mark = r->n_lines++ == 0 && strncmp(r->line, BYTE_ORDER_MARK, 3) == 0 ? 3 : 0;
-
-		spoil_nuls(r->line, (size_t)n);
-		text = trim(r->line + mark);
-		if (!text)
-			continue;
-		out->text = text;
-		if (connect_parse(r->p->o, text, &out->addr, &e) == 0)
+	while (!r->write_failed && (got = connect_targets_next(&r->targets, &out->text, &e)) != 0) {
+		if (got == BATCH_LATER)
+			return BATCH_LATER;
+		if (got < 0) {
+			connect_complain("%s", e.msg);
+			bad_line(r, r->targets.path, &e);
+		} else if (connect_parse(r->p->o, out->text, &out->addr, &e) == 0) {
 			return 1;
-		bad_line(r, text, &e);
-	}
-	if (r->file && ferror(r->file)) {
-		err_set(&e, ERR_CONFIG, "--targets %s: %s", r->p->o->targets, strerror(errno));
-		connect_complain("%s", e.msg);
-		bad_line(r, r->p->o->targets, &e);
-		clearerr(r->file); /* told once */
+		} else {
+			bad_line(r, out->text, &e);
+		}
 	}
 	return 0;
 }
@@ -268,16 +228,6 @@ static int next_target(void *arg, struct batch_target *out)
 	out->text = r->p->texts[r->at];
 	out->addr = r->p->addrs[r->at++];
 	return 1;
-}
-
-static int open_targets(struct run *r, struct err *e)
-{
-	const char *path = r->p->o->targets;
-
-	if (!path)
-		return 0;
-	r->file = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
-	return r->file ? 0 : err_set(e, ERR_CONFIG, "--targets %s: %s", path, strerror(errno));
 }
 
 /* --- the run ---------------------------------------------------------------------------------- */
@@ -317,18 +267,17 @@ int connect_check(const struct connect_plan *p)
 	bool interrupted = false;
 	int code;
 
-	if (open_targets(&r, &e) < 0)
+	if (connect_targets_open(&r.targets, p->o->targets, &e) < 0)
 		return refuse(&r, &e);
+	o.input = r.targets.fd;
 	r.progress = r.many && isatty(STDERR_FILENO);
 	if (batch_run(&o, &interrupted, &e) < 0)
 		code = refuse(&r, &e);
 	else
 		code = end_code(&r, interrupted);
-	if (r.file && r.file != stdin)
-		fclose(r.file);
+	connect_targets_close(&r.targets);
 	for (size_t i = 0; i < r.n_kept; i++)
 		check_free(r.kept[i]);
 	free(r.kept);
-	free(r.line);
 	return code;
 }

@@ -5,6 +5,8 @@ and saved; and that language and time zone change nothing of it."""
 import json
 import os
 import re
+import select
+import signal
 import socket
 import subprocess
 import time
@@ -110,6 +112,49 @@ def test_targets_from_an_editor(tmp_path, world, at):
     assert by_target(documents("--ca", world.ca, "--targets", file, code=0)[0]) == {at("good"): 0}
     file.write_bytes(b"\xef\xbb\xbf" + at("good").encode())
     assert by_target(documents("--ca", world.ca, "--targets", file, code=0)[0]) == {at("good"): 0}
+
+
+def typing(*args):
+    """`connect --json`, which gets its targets from whoever holds stdin."""
+    return subprocess.Popen([tlskit.TLSKIT, "connect", "--json", *map(str, args), "--targets", "-"], stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
+
+
+def next_document(proc):
+    assert select.select([proc.stdout], [], [], tlskit.SLOW * 5)[0], "says nothing"
+    return document(proc.stdout.readline())
+
+
+def test_targets_that_come_slowly(world, at):
+    """Those that are there are looked at meanwhile, and in their own time; half a line is none."""
+    proc = typing("--ca", world.ca, "--timeout", tlskit.SLOW)
+    try:
+        for name in ("good", "expired"):
+            proc.stdin.write(at("by_root").encode()[:5])
+            time.sleep(0.05)
+            proc.stdin.write(at("by_root").encode()[5:] + b"\n" + at(name).encode() + b"\n")
+            docs = [next_document(proc) for _ in range(2)]
+            assert by_target(docs) == {at("by_root"): 0, at(name): 22 if name == "expired" else 0}, docs
+        time.sleep(tlskit.SLOW + 0.2)  # longer than a check may take
+        proc.stdin.write(at("sixday").encode())
+        proc.stdin.close()
+        assert by_target([next_document(proc)]) == {at("sixday"): 0}
+        assert proc.wait(tlskit.SLOW * 5) == 22 and proc.stderr.read() == b""
+    finally:
+        proc.kill()
+        proc.wait()
+
+
+def test_interrupted_while_no_target_comes(world, at):
+    proc = typing("--ca", world.ca)
+    try:
+        proc.stdin.write(at("good").encode() + b"\n")
+        assert next_document(proc)["exit_code"] == 0
+        proc.send_signal(signal.SIGINT)
+        assert proc.wait(tlskit.SLOW * 5) == 1 and b"interrupted" in proc.stderr.read()
+    finally:
+        proc.kill()
+        proc.communicate()
 
 
 def test_a_nul_ends_no_target(tmp_path, world, at):
