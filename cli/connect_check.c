@@ -19,9 +19,7 @@
 struct run {
 	const struct connect_plan *p;
 	size_t at; /* the next operand */
-	FILE *file; /* of --targets; NULL: none, or read */
-	char *line;
-	size_t line_size;
+	struct connect_targets targets;
 	struct check **kept; /* for Prometheus, which wants them together, and Nagios, which wants the worst first */
 	size_t n_kept;
 	bool many;
@@ -101,6 +99,15 @@ static int write_check(struct run *r, const struct check *c)
 	return check_write_text(stdout, c, &style);
 }
 
+/* Of a write's result. */
+static void note_write(struct run *r, int result)
+{
+	if (result == 0)
+		return;
+	connect_cannot_write();
+	r->write_failed = true;
+}
+
 static void keep(struct run *r, struct check *c)
 {
 	struct check **all = realloc(r->kept, (r->n_kept + 1) * sizeof(*all));
@@ -125,18 +132,26 @@ static int weight(int state)
 /* Nagios shows the first line, which so is of what decides the exit code. */
 static int write_nagios(const struct run *r)
 {
+	const struct check **sorted = calloc(r->n_kept + 1, sizeof(const struct check *));
+	size_t n = 0;
+	int wrong;
+
+	if (!sorted)
+		return -1;
 	for (int w = 3; w >= 0; w--)
 		for (size_t i = 0; i < r->n_kept; i++)
-			if (weight(check_nagios_state(r->kept[i])) == w && check_write_nagios(stdout, r->kept[i]) < 0)
-				return -1;
-	return 0;
+			if (weight(check_nagios_state(r->kept[i])) == w)
+				sorted[n++] = r->kept[i];
+	wrong = check_write_nagios_all(stdout, sorted, n, r->p->o->all_addresses);
+	free(sorted);
+	return wrong;
 }
 
 static int write_kept(const struct run *r)
 {
 	if (r->p->o->prometheus)
 		return check_write_prometheus(stdout, (const struct check *const *)r->kept, r->n_kept);
-	return write_nagios(r);
+	return r->n_kept ? write_nagios(r) : 0;
 }
 
 static void note_code(struct run *r, const struct check *c)
@@ -161,8 +176,8 @@ static void on_check(void *arg, struct check *c)
 		keep(r, c);
 	} else {
 		clear_progress(r);
-		if (write_check(r, c) < 0)
-			r->write_failed = true;
+		errno = 0;
+		note_write(r, write_check(r, c));
 		check_free(c);
 	}
 	show_progress(r);
@@ -174,51 +189,30 @@ static void bad_line(struct run *r, const char *text, const struct err *e)
 {
 	struct check *c = check_new(text);
 
-	if (!c)
+	if (!c) {
+		r->write_failed = true;
 		return;
+	}
 	check_fault_add(c, CHECK_USAGE, CHECK_AT_DNS, "%s", e->msg);
 	on_check(r, c);
-}
-
-/* The line without comment and blanks around it; NULL: nothing is left. */
-static char *trim(char *line)
-{
-	char *end;
-
-	if (*line == '#')
-		return NULL;
-	line += strspn(line, " \t");
-	for (char *p = line + 1; *line && *p; p++) {
-		if (*p != '#' || !strchr(" \t", p[-1]))
-			continue;
-		*p = '\0';
-		break;
-	}
-	end = line + strlen(line);
-	while (end > line && strchr(" \t\r\n", end[-1]))
-		*--end = '\0';
-	return *line ? line : NULL;
 }
 
 static int next_line(struct run *r, struct batch_target *out)
 {
 	struct err e = { 0 };
-	char *text;
+	int got;
 
-	while (r->file && getline(&r->line, &r->line_size, r->file) >= 0) {
-		text = trim(r->line);
-		if (!text)
-			continue;
-		out->text = text;
-		if (connect_parse(r->p->o, text, &out->addr, &e) == 0)
+	while (!r->write_failed && (got = connect_targets_next(&r->targets, &out->text, &e)) != 0) {
+		if (got == BATCH_LATER)
+			return BATCH_LATER;
+		if (got < 0) {
+			connect_complain("%s", e.msg);
+			bad_line(r, r->targets.path, &e);
+		} else if (connect_parse(r->p->o, out->text, &out->addr, &e) == 0) {
 			return 1;
-		bad_line(r, text, &e);
-	}
-	if (r->file && ferror(r->file)) {
-		err_set(&e, ERR_CONFIG, "--targets %s: %s", r->p->o->targets, strerror(errno));
-		connect_complain("%s", e.msg);
-		bad_line(r, r->p->o->targets, &e);
-		clearerr(r->file); /* told once */
+		} else {
+			bad_line(r, out->text, &e);
+		}
 	}
 	return 0;
 }
@@ -227,6 +221,8 @@ static int next_target(void *arg, struct batch_target *out)
 {
 	struct run *r = arg;
 
+	if (r->write_failed) /* nobody would get to know */
+		return 0;
 	if (r->at == r->p->n)
 		return next_line(r, out);
 	out->text = r->p->texts[r->at];
@@ -234,17 +230,12 @@ static int next_target(void *arg, struct batch_target *out)
 	return 1;
 }
 
-static int open_targets(struct run *r, struct err *e)
-{
-	const char *path = r->p->o->targets;
-
-	if (!path)
-		return 0;
-	r->file = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
-	return r->file ? 0 : err_set(e, ERR_CONFIG, "--targets %s: %s", path, strerror(errno));
-}
-
 /* --- the run ---------------------------------------------------------------------------------- */
+
+static int refuse(const struct run *r, const struct err *e)
+{
+	return connect_refuse((struct connect_forms){ .json = r->p->o->json, .nagios = r->p->o->nagios }, e);
+}
 
 static int end_code(struct run *r, bool interrupted)
 {
@@ -254,10 +245,10 @@ static int end_code(struct run *r, bool interrupted)
 	clear_progress(r);
 	if (r->done == 0 && !interrupted && !r->write_failed) {
 		err_set(&e, ERR_CONFIG, "--targets %s: no target in there", o->targets);
-		return connect_refuse(o->json, o->nagios, &e);
+		return refuse(r, &e);
 	}
-	if (write_kept(r) < 0)
-		r->write_failed = true;
+	errno = 0;
+	note_write(r, write_kept(r));
 	if (interrupted)
 		connect_complain("interrupted: %zu targets were checked", r->done);
 	if (r->write_failed || interrupted) {
@@ -276,20 +267,17 @@ int connect_check(const struct connect_plan *p)
 	bool interrupted = false;
 	int code;
 
-	if (open_targets(&r, &e) < 0)
-		return connect_refuse(p->o->json, p->o->nagios, &e);
+	if (connect_targets_open(&r.targets, p->o->targets, &e) < 0)
+		return refuse(&r, &e);
+	o.input = r.targets.fd;
 	r.progress = r.many && isatty(STDERR_FILENO);
-	if (batch_run(&o, &interrupted, &e) < 0) {
-		connect_complain("%s", e.msg);
-		code = CHECK_FAILED;
-	} else {
+	if (batch_run(&o, &interrupted, &e) < 0)
+		code = refuse(&r, &e);
+	else
 		code = end_code(&r, interrupted);
-	}
-	if (r.file && r.file != stdin)
-		fclose(r.file);
+	connect_targets_close(&r.targets);
 	for (size_t i = 0; i < r.n_kept; i++)
 		check_free(r.kept[i]);
 	free(r.kept);
-	free(r.line);
 	return code;
 }
