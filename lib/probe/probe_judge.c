@@ -207,9 +207,12 @@ static void note_lists(struct probe *p)
 
 /* --- what its CA says ------------------------------------------------------------------------- */
 
-/* The certificate that issued the leaf; NULL: it is not here. */
+/* The certificate that issued the leaf; NULL: it is not here. One that only has the issuer's
+ * name is not it, which nobody else would notice where the chain does not count. */
 static gnutls_x509_crt_t issuer_of_leaf(const struct chain *c)
 {
+	if (c->certs[0].faults & CHAIN_BAD_SIGNATURE)
+		return NULL;
 	if (c->n_path > 1)
 		return c->certs[c->path[1]].crt;
 	return c->certs[0].crt && (c->certs[0].faults & CHAIN_SELF_SIGNED) ? c->certs[0].crt : NULL;
@@ -233,7 +236,7 @@ static void judge_staple(struct probe *p, struct session *s)
 	ocsp_check(&der, leaf->crt, issuer, c->chain_request.now, &c->staple);
 	if (c->staple.status == OCSP_GOOD)
 		return;
-	if (!issuer && c->staple.status == OCSP_BAD_SIGNATURE)
+	if (!issuer && !must && c->staple.status == OCSP_BAD_SIGNATURE)
 		check_warn(c, "the OCSP staple cannot be verified without the certificate's issuer");
 	else
 		note(p, true, c->staple.status == OCSP_REVOKED ? CHECK_REVOKED : CHECK_STAPLE, "the OCSP staple: ",
