@@ -27,7 +27,7 @@ struct run {
 	uint64_t progress_ns;
 	size_t done, failed;
 	int code, nagios; /* the worst so far */
-	bool write_failed;
+	bool write_failed, save_failed;
 };
 
 /* --- out --------------------------------------------------------------------------------- */
@@ -102,7 +102,7 @@ static int write_check(struct run *r, const struct check *c)
 /* Of a write's result. */
 static void note_write(struct run *r, int result)
 {
-	if (result == 0)
+	if (result == 0 || r->write_failed)
 		return;
 	connect_cannot_write();
 	r->write_failed = true;
@@ -114,7 +114,7 @@ static void keep(struct run *r, struct check *c)
 
 	if (!all) {
 		check_free(c);
-		r->write_failed = true;
+		note_write(r, -1);
 		return;
 	}
 	r->kept = all;
@@ -171,7 +171,7 @@ static void on_check(void *arg, struct check *c)
 
 	note_code(r, c);
 	if (r->p->o->save_chain && c->chain && connect_save_chain(c->chain, r->p->o->save_chain) < 0)
-		r->write_failed = true;
+		r->save_failed = true;
 	if (r->p->o->prometheus || (r->p->o->nagios && r->many)) {
 		keep(r, c);
 	} else {
@@ -190,7 +190,7 @@ static void bad_line(struct run *r, const char *text, const struct err *e)
 	struct check *c = check_new(text);
 
 	if (!c) {
-		r->write_failed = true;
+		note_write(r, -1);
 		return;
 	}
 	check_fault_add(c, CHECK_USAGE, CHECK_AT_DNS, "%s", e->msg);
@@ -248,10 +248,11 @@ static int end_code(struct run *r, bool interrupted)
 		return refuse(r, &e);
 	}
 	errno = 0;
-	note_write(r, write_kept(r));
+	if (!r->write_failed) /* metrics of some would pass for all */
+		note_write(r, write_kept(r));
 	if (interrupted)
 		connect_complain("interrupted: %zu targets were checked", r->done);
-	if (r->write_failed || interrupted) {
+	if (r->write_failed || r->save_failed || interrupted) {
 		r->nagios = check_nagios_code(CHECK_FAILED);
 		r->code = CHECK_FAILED;
 	}
