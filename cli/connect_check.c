@@ -12,9 +12,12 @@
 #include "cli/connect.h"
 #include "cli/help.h"
 #include "lib/base/clock.h"
+#include "lib/net/limit.h"
 #include "lib/probe/batch.h"
 
 #define PROGRESS_NS (100 * NS_PER_MS)
+#define FILES_KEPT  32 /* descriptors of the loop, of look-ups, and what was inherited */
+#define FILES_A_JOB 4 /* two addresses at a time, an OCSP responder's two */
 
 struct run {
 	const struct connect_plan *p;
@@ -259,10 +262,25 @@ static int end_code(struct run *r, bool interrupted)
 	return o->nagios ? r->nagios : r->code;
 }
 
+/* As many as there are descriptors for: a server that we have none left for would pass for
+ * one that cannot be reached. */
+static unsigned jobs_of(const struct connect_options *o)
+{
+	uint64_t files = limit_raise_files();
+	uint64_t most = files > FILES_KEPT + FILES_A_JOB ? (files - FILES_KEPT) / FILES_A_JOB : 1;
+
+	if (o->jobs <= most)
+		return (unsigned)o->jobs;
+	if (o->targets)
+		connect_complain("--jobs %u: %u at a time, as no more than %u files may be open (ulimit -n)", (unsigned)o->jobs,
+			(unsigned)most, (unsigned)files);
+	return (unsigned)most;
+}
+
 int connect_check(const struct connect_plan *p)
 {
 	struct run r = { .p = p, .many = p->n > 1 || p->o->targets || p->o->all_addresses };
-	struct batch_options o = { .goal = &p->goal, .jobs = (unsigned)p->o->jobs, .all_addresses = p->o->all_addresses,
+	struct batch_options o = { .goal = &p->goal, .jobs = jobs_of(p->o), .all_addresses = p->o->all_addresses,
 		.next = next_target, .done = on_check, .arg = &r };
 	struct err e = { 0 };
 	bool interrupted = false;
