@@ -184,8 +184,8 @@ void connect_cannot_write(void)
 	int why = errno;
 
 	if (!ferror(stdout))
-		return;
-	if (why != EPIPE)
+		connect_complain("no memory for the report");
+	else if (why != EPIPE)
 		connect_complain("cannot write to standard output: %s", strerror(why ? why : EIO));
 	clearerr(stdout); /* is told */
 }

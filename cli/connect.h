@@ -70,8 +70,8 @@ int connect_save_chain(const struct chain *chain, const char *path);
 /* "tlskit connect: …" on standard error. */
 void connect_complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Behind a write that failed: says why standard output takes no more, unless its reader has
- * had enough, who is told nothing. */
+/* Behind a report that failed: says whether memory ran out or why standard output takes no
+ * more, unless its reader has had enough, who is told nothing. */
 void connect_cannot_write(void);
 
 /* What was asked for cannot be done: says so in the form that is wanted. The exit code. */

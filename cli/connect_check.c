@@ -12,9 +12,12 @@
 #include "cli/connect.h"
 #include "cli/help.h"
 #include "lib/base/clock.h"
+#include "lib/net/limit.h"
 #include "lib/probe/batch.h"
 
 #define PROGRESS_NS (100 * NS_PER_MS)
+#define FILES_KEPT  32 /* descriptors of the loop, of look-ups, and what was inherited */
+#define FILES_A_JOB 4 /* two addresses at a time, an OCSP responder's two */
 
 struct run {
 	const struct connect_plan *p;
@@ -27,7 +30,7 @@ struct run {
 	uint64_t progress_ns;
 	size_t done, failed;
 	int code, nagios; /* the worst so far */
-	bool write_failed;
+	bool write_failed, save_failed;
 };
 
 /* --- out --------------------------------------------------------------------------------- */
@@ -102,7 +105,7 @@ static int write_check(struct run *r, const struct check *c)
 /* Of a write's result. */
 static void note_write(struct run *r, int result)
 {
-	if (result == 0)
+	if (result == 0 || r->write_failed)
 		return;
 	connect_cannot_write();
 	r->write_failed = true;
@@ -114,7 +117,7 @@ static void keep(struct run *r, struct check *c)
 
 	if (!all) {
 		check_free(c);
-		r->write_failed = true;
+		note_write(r, -1);
 		return;
 	}
 	r->kept = all;
@@ -171,7 +174,7 @@ static void on_check(void *arg, struct check *c)
 
 	note_code(r, c);
 	if (r->p->o->save_chain && c->chain && connect_save_chain(c->chain, r->p->o->save_chain) < 0)
-		r->write_failed = true;
+		r->save_failed = true;
 	if (r->p->o->prometheus || (r->p->o->nagios && r->many)) {
 		keep(r, c);
 	} else {
@@ -190,7 +193,7 @@ static void bad_line(struct run *r, const char *text, const struct err *e)
 	struct check *c = check_new(text);
 
 	if (!c) {
-		r->write_failed = true;
+		note_write(r, -1);
 		return;
 	}
 	check_fault_add(c, CHECK_USAGE, CHECK_AT_DNS, "%s", e->msg);
@@ -248,20 +251,36 @@ static int end_code(struct run *r, bool interrupted)
 		return refuse(r, &e);
 	}
 	errno = 0;
-	note_write(r, write_kept(r));
+	if (!r->write_failed) /* metrics of some would pass for all */
+		note_write(r, write_kept(r));
 	if (interrupted)
 		connect_complain("interrupted: %zu targets were checked", r->done);
-	if (r->write_failed || interrupted) {
+	if (r->write_failed || r->save_failed || interrupted) {
 		r->nagios = check_nagios_code(CHECK_FAILED);
 		r->code = CHECK_FAILED;
 	}
 	return o->nagios ? r->nagios : r->code;
 }
 
+/* As many as there are descriptors for: a server that we have none left for would pass for
+ * one that cannot be reached. */
+static unsigned jobs_of(const struct connect_options *o)
+{
+	uint64_t files = limit_raise_files();
+	uint64_t most = files > FILES_KEPT + FILES_A_JOB ? (files - FILES_KEPT) / FILES_A_JOB : 1;
+
+	if (o->jobs <= most)
+		return (unsigned)o->jobs;
+	if (o->targets)
+		connect_complain("--jobs %u: %u at a time, as no more than %u files may be open (ulimit -n)", (unsigned)o->jobs,
+			(unsigned)most, (unsigned)files);
+	return (unsigned)most;
+}
+
 int connect_check(const struct connect_plan *p)
 {
 	struct run r = { .p = p, .many = p->n > 1 || p->o->targets || p->o->all_addresses };
-	struct batch_options o = { .goal = &p->goal, .jobs = (unsigned)p->o->jobs, .all_addresses = p->o->all_addresses,
+	struct batch_options o = { .goal = &p->goal, .jobs = jobs_of(p->o), .all_addresses = p->o->all_addresses,
 		.next = next_target, .done = on_check, .arg = &r };
 	struct err e = { 0 };
 	bool interrupted = false;

@@ -5,6 +5,7 @@ and saved; and that language and time zone change nothing of it."""
 import json
 import os
 import re
+import resource
 import select
 import signal
 import socket
@@ -322,6 +323,17 @@ def test_print_pin_of_several(world, at):
 def test_options_that_do_not_go_together(args):
     r = Run(*args, "localhost:1", stdin=b"")
     assert r.code == 2 and r.err, r
+
+
+@pytest.mark.parametrize("soft,hard,told", [(64, 1024, False), (64, 64, True)])
+def test_more_jobs_than_files(tmp_path, shared, soft, hard, told):
+    """Servers that there is no descriptor left for would be told as unreachable."""
+    file = tmp_path / "targets"
+    file.write_text((shared.listener(backlog=200).target + "\n") * 60)
+    docs, r = documents("--insecure-no-verify", "--timeout", "300ms", "--jobs", "60", "--targets", file, code=12,
+                        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard)))
+    assert {d["exit_code"] for d in docs} == {12} and len(docs) == 60, r
+    assert ("ulimit -n" in r.err) is told, r
 
 
 # --- a reader that leaves -------------------------------------------------------------
