@@ -11,7 +11,8 @@
 #include "lib/probe/probe_int.h"
 #include "lib/tls/sct.h"
 
-#define DAY_S 86400.0
+#define DAY_S     86400.0
+#define BEHIND_MS 1000 /* so much later a look-up gives up than the deadline, which has a code of its own */
 
 /* --- faults ---------------------------------------------------------------------------- */
 
@@ -178,14 +179,14 @@ static void dane_answered(void *arg, struct tlsa_answer *a, const struct err *e)
 
 void probe_ask_dane(struct probe *p)
 {
+	uint64_t limit = p->goal->timeout_ms ? p->goal->timeout_ms + BEHIND_MS : 0;
 	struct err e = { 0 };
 
 	if (!p->check->host) {
 		check_warn(p->check, "--dane: a unix socket has no TLSA records");
 		return;
 	}
-	p->dane = dane_ask_start(p->loop, p->check->host, p->check->port, p->goal->timeout_ms,
-		dane_answered, p, &e);
+	p->dane = dane_ask_start(p->loop, p->check->host, p->check->port, limit, dane_answered, p, &e);
 	if (p->dane)
 		return;
 	probe_set(p, &p->check->dane, "error");
@@ -383,15 +384,38 @@ static int judge_again(struct probe *p, const gnutls_datum_t *der, size_t n, str
 	return GNUTLS_A_BAD_CERTIFICATE;
 }
 
+/* Whether something would be shown or sent to the server that the responder's answer may
+ * forbid. A connection that is kept is used when the answer is here. */
+static bool has_to_wait(const struct probe *p)
+{
+	return p->ocsp && (config_has_cert(p->goal->tls) || p->goal->resume);
+}
+
 /* A check goes on in spite of faults, to find them all; but nobody shows his own
  * certificate to a server that is not who it should be. */
+static int verdict(struct probe *p, struct err *e)
+{
+	struct check *c = p->check;
+
+	if (!c->n_faults || !(p->goal->keep || config_has_cert(p->goal->tls)))
+		return 0;
+	p->refused = true;
+	err_set(e, ERR_AUTH, "the server's certificate is refused");
+	return alert_for(c);
+}
+
 int probe_judge(void *arg, struct session *s, struct err *e)
 {
 	struct probe *p = arg;
 	struct check *c = p->check;
 	size_t n;
 	const gnutls_datum_t *der = session_chain(s, &n);
+	int alert;
 
+	if (p->judging) {
+		p->judging = p->ocsp != NULL;
+		return p->judging ? SESSION_JUDGE_LATER : verdict(p, e);
+	}
 	if (p->judged)
 		return judge_again(p, der, n, e);
 	p->judged = true;
@@ -403,12 +427,11 @@ int probe_judge(void *arg, struct session *s, struct err *e)
 	}
 	if (c->verified)
 		c->verify_ok = c->n_faults ? CHECK_NO : CHECK_YES;
-	if (c->n_faults && (p->goal->keep || config_has_cert(p->goal->tls))) {
-		p->refused = true;
-		err_set(e, ERR_AUTH, "the server's certificate is refused");
-		return alert_for(c);
-	}
+	if ((alert = verdict(p, e)) != 0)
+		return alert;
 	if (p->goal->ocsp && c->chain->certs[0].crt)
 		ask_responder(p);
-	return 0;
+	p->judging = has_to_wait(p);
+	p->paused = clock_mono_ns();
+	return p->judging ? SESSION_JUDGE_LATER : verdict(p, e);
 }

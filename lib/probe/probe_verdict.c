@@ -262,6 +262,5 @@ void probe_judge_rest(struct probe *p)
 	expect(p, "--expect-alpn", "protocol by ALPN", c->alpn, &g->expect_alpn, same);
 	expect(p, "--expect-group", "group", c->group, &g->expect_group, names_same_group);
 	expect(p, "--expect-ciphersuite", "suite", c->ciphersuite, &g->expect_suite, same_suite);
-	if (c->chain)
-		expect(p, "--expect-issuer", "issuer", c->chain->certs[0].issuer, &g->expect_issuer, same_issuer);
+	expect(p, "--expect-issuer", "issuer", c->chain ? c->chain->certs[0].issuer : NULL, &g->expect_issuer, same_issuer);
 }

@@ -31,6 +31,7 @@
 
 struct session;
 
+#define SESSION_JUDGE_LATER (-1)
 typedef int session_judge_fn(void *arg, struct session *s, struct err *e);
 
 /* Who is on the other side of a client's session; borrowed for its life. */
@@ -40,7 +41,8 @@ struct session_peer {
 	struct tickets *tickets; /* NULL: no resumption */
 	/* NULL: the configuration says who is let pass. Else this does, once the server's
 	 * certificates are here and before it is shown ours: 0, or the alert that refuses
-	 * it (RFC 8446, 6.2), and e says why. It is not asked when a session is resumed or a
+	 * it (RFC 8446, 6.2), and e says why; or SESSION_JUDGE_LATER: the handshake waits, and
+	 * asks again when it is called again. It is not asked when a session is resumed or a
 	 * pre-shared key vouches for the server. */
 	session_judge_fn *judge;
 	void *arg;

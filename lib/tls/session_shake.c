@@ -63,7 +63,7 @@ static int handshake_done(struct session *s, struct err *e)
  * records, although the next one may be here already. */
 static bool more_to_read(const struct session *s)
 {
-	return buf_len(&s->in) || (s->sock->readable && !s->sock->eof);
+	return !s->judging && (buf_len(&s->in) || (s->sock->readable && !s->sock->eof));
 }
 
 /* --- a stop before the signature ------------------------------------------------------ */
@@ -108,7 +108,7 @@ int session_handshake(struct session *s, struct err *e)
 		r = gnutls_handshake(s->gs);
 	} while (r < 0 && !gnutls_error_is_fatal(r) && (r != GNUTLS_E_AGAIN || more_to_read(s)) && ++again < AGAIN_MAX);
 	/* GnuTLS asks for more after the end of a message that was cut off */
-	if (r == GNUTLS_E_AGAIN && s->sock->eof && !buf_len(&s->in))
+	if (r == GNUTLS_E_AGAIN && s->sock->eof && !buf_len(&s->in) && !s->judging)
 		r = GNUTLS_E_PREMATURE_TERMINATION;
 	else if (r == GNUTLS_E_AGAIN && again == AGAIN_MAX)
 		r = GNUTLS_E_TOO_MANY_HANDSHAKE_PACKETS;

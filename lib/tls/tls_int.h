@@ -71,6 +71,7 @@ struct session {
 	struct err *why; /* what verify found, NULL: nothing */
 	gnutls_alert_description_t refused_with; /* the alert for it */
 	bool verified; /* the certificate callback said yes */
+	bool judging; /* it did not say anything yet: the judge wants time */
 	size_t peer_limit; /* record_size_limit of the peer, type byte included; 0: none */
 	bool stop_to_sign, believe, wants_to_resume; /* server: session_stop_to_sign; what its client wants */
 	bool offered_ticket; /* client: a session was offered for resumption */

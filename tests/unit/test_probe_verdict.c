@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "lib/probe/probe_int.h"
 #include "tests/unit/fake_clock.h"
 #include "tests/unit/probing.h"
 
@@ -188,6 +189,18 @@ Test(probe_verdict, nothing_where_something_is_expected)
 	probing_run();
 	probing_must_end(CHECK_EXPECT);
 	probing_must_say(CHECK_EXPECT, CHECK_AT_EXPECT, "there is no protocol by ALPN");
+}
+
+/* A pre-shared key comes without a certificate, and so without an issuer. */
+Test(probe_verdict, issuer_expected_and_no_certificate)
+{
+	probing.goal.expect_issuer = NAMES("Root");
+	cr_assert_not_null(probing.check = check_new("localhost"));
+	cr_assert_eq(check_set(&probing.check->version, "TLS1.3"), 0);
+	probe_judge_rest(&(struct probe){ .goal = &probing.goal, .check = probing.check });
+	probing_must_end(CHECK_EXPECT);
+	probing_must_say(CHECK_EXPECT, CHECK_AT_EXPECT, "there is no issuer, where Root was expected");
+	check_free(probing.check);
 }
 
 /* A handshake that failed is the fault, not what it did not come to. */
