@@ -254,7 +254,7 @@ static int end_code(struct run *r, bool interrupted)
 	if (!r->write_failed) /* metrics of some would pass for all */
 		note_write(r, write_kept(r));
 	if (interrupted)
-		connect_complain("interrupted: %zu targets were checked", r->done);
+		connect_complain("interrupted: %zu target%s checked", r->done, r->done == 1 ? " was" : "s were");
 	if (r->write_failed || r->save_failed || interrupted) {
 		r->nagios = check_nagios_code(CHECK_FAILED);
 		r->code = CHECK_FAILED;
