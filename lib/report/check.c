@@ -3,7 +3,6 @@
 
 #include "lib/report/check.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -154,18 +153,12 @@ int check_rank(int code)
 	return (int)i;
 }
 
-/* That the DNS has no TLSA records weighs least: it may be why the server was not found. */
-static int weight(const struct check_fault *f)
-{
-	return f->code == CHECK_PIN && f->stage == CHECK_AT_DNS ? INT_MAX : check_rank(f->code);
-}
-
 const struct check_fault *check_deciding(const struct check *c)
 {
 	const struct check_fault *best = NULL;
 
 	for (size_t i = 0; i < c->n_faults; i++) {
-		if (!best || weight(&c->faults[i]) < weight(best))
+		if (!best || check_rank(c->faults[i].code) < check_rank(best->code))
 			best = &c->faults[i];
 	}
 	return best;

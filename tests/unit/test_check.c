@@ -76,18 +76,6 @@ static int code_of(const int *codes, size_t n)
 	return code;
 }
 
-/* Where the server was not reached, that is the cause, and not that it has no TLSA records. */
-Test(check, exit_code_without_tlsa)
-{
-	struct check *c = check_new("x");
-
-	check_fault_add(c, CHECK_PIN, CHECK_AT_DNS, "no records");
-	cr_assert_eq(check_exit_code(c), CHECK_PIN);
-	check_fault_add(c, CHECK_CONNECT, CHECK_AT_CONNECT, "refused");
-	cr_assert_eq(check_exit_code(c), CHECK_CONNECT);
-	check_free(c);
-}
-
 Test(check, exit_code)
 {
 	static const int order[] = { 23, 20, 21, 22, 25, 24, 26 };
