@@ -92,7 +92,8 @@ struct check {
 	char *ocsp_url;
 	struct check_sct *scts;
 	size_t n_scts;
-	/* what DANE says, in a word: "matched", "no-match", "insecure", "no-records", "error"; NULL: not asked */
+	/* what DANE says, in a word: "matched", "no-match", "insecure", "bogus", "no-records", "error"; NULL: not
+	 * asked, or it did not come to that */
 	char *dane;
 	char *dane_record; /* the record that fits: "3 1 1 ab12…" */
 	/* our own certificate */
