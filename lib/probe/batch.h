@@ -13,13 +13,17 @@ struct batch_target {
 	struct addr addr;
 };
 
+#define BATCH_LATER 2
+
 struct batch_options {
 	const struct probe_goal *goal;
 	unsigned jobs; /* at a time; ≥ 1 */
 	bool all_addresses; /* each address of a name its own check */
-	/* The next target: 1; 0: there is none. A target that cannot be parsed is the
-	 * caller's: it reports that and gives the next one. */
+	/* The next target: 1; 0: there is none; BATCH_LATER: it is not known yet, and is asked
+	 * for again when input can be read. A target that cannot be parsed is the caller's: it
+	 * reports that and gives the next one. */
 	int (*next)(void *arg, struct batch_target *out);
+	int input; /* a descriptor; for BATCH_LATER alone */
 	/* A check is there; it is the callee's. In the order in which they end. */
 	void (*done)(void *arg, struct check *c);
 	void *arg;

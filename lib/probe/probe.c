@@ -247,6 +247,9 @@ void probe_go_on(struct probe *p)
 	if (p->over && !waits_elsewhere(p)) {
 		probe_judge_rest(p);
 		finish(p);
+	} else if (!p->over && p->judging) {
+		p->connected += clock_mono_ns() - p->paused; /* it was not the server that took so long */
+		shake(p);
 	} else if (p->line_up && !p->dane) {
 		p->line_up = false;
 		p->fd = -1;
@@ -295,8 +298,8 @@ static enum check_stage waited_for(const struct probe *p, char *out, size_t size
 	const char *what = "the TLS handshake was not over";
 	enum check_stage stage = CHECK_AT_HANDSHAKE;
 
-	if (p->over || (p->line_up && p->dane)) {
-		stage = p->over ? CHECK_AT_VERIFY : CHECK_AT_DNS;
+	if (p->over || p->judging || (p->line_up && p->dane)) {
+		stage = p->line_up ? CHECK_AT_DNS : CHECK_AT_VERIFY;
 		what = p->ocsp ? "no answer from the OCSP responder" : "no answer from the DNS about TLSA records";
 	} else if (p->lingering) {
 		what = "no ticket came to resume with";
@@ -329,15 +332,19 @@ static void give_up(struct probe *p)
 	probe_conclude(p);
 }
 
-/* To linger was our own wish, but for tickets: who is silent then has done his part. */
+/* To linger was our own wish, but for tickets: who is silent then has done his part. That is
+ * so of the server, not of those who are asked elsewhere. */
 static void on_deadline(void *arg)
 {
 	struct probe *p = arg;
+	bool wish = p->lingering && (!p->goal->resume || p->second);
 
-	if (p->lingering && (!p->goal->resume || p->second))
+	if (wish && !waits_elsewhere(p)) {
 		probe_on_linger(p);
-	else
-		give_up(p);
+		return;
+	}
+	p->over |= wish;
+	give_up(p);
 }
 
 static void on_task(void *arg)

@@ -26,11 +26,12 @@ struct probe {
 	bool second; /* the connection that resumes */
 	bool lingering; /* after the handshake: for what still comes */
 	bool judged; /* the server's certificates were looked at */
+	bool judging; /* the judge waits for the OCSP responder, and the handshake for the judge */
 	bool refused; /* they were why the handshake was given up */
 	bool over; /* nothing more is to be done but what was asked elsewhere */
 	size_t heard; /* bytes after the handshake */
 	unsigned seen; /* tickets when the last reading ended */
-	uint64_t started, connected;
+	uint64_t started, connected, paused; /* paused: when the judge began to wait */
 	struct ocsp_ask *ocsp;
 	struct dane_ask *dane;
 	struct tlsa_list records; /* looked up */

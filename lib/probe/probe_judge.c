@@ -11,8 +11,8 @@
 #include "lib/probe/probe_int.h"
 #include "lib/tls/sct.h"
 
-#define DAY_S 86400.0
-#define BEYOND_MS 1000 /* the probe's deadline comes first, and says what was waited for */
+#define DAY_S     86400.0
+#define BEHIND_MS 1000 /* so much later a look-up gives up than the deadline, which has a code of its own */
 
 /* --- faults ---------------------------------------------------------------------------- */
 
@@ -197,15 +197,14 @@ void probe_note_dane(struct probe *p)
 
 void probe_ask_dane(struct probe *p)
 {
-	uint64_t deadline_ms = p->goal->timeout_ms;
+	uint64_t limit = p->goal->timeout_ms ? p->goal->timeout_ms + BEHIND_MS : 0;
 	struct err e = { 0 };
 
 	if (!p->check->host) {
 		check_warn(p->check, "--dane: a unix socket has no TLSA records");
 		return;
 	}
-	p->dane = dane_ask_start(p->loop, p->check->host, p->check->port, deadline_ms ? deadline_ms + BEYOND_MS : 0,
-		dane_answered, p, &e);
+	p->dane = dane_ask_start(p->loop, p->check->host, p->check->port, limit, dane_answered, p, &e);
 	if (p->dane)
 		return;
 	probe_set(p, &p->check->dane, "error");
@@ -227,9 +226,12 @@ static void note_lists(struct probe *p)
 
 /* --- what its CA says ------------------------------------------------------------------------- */
 
-/* The certificate that issued the leaf; NULL: it is not here. */
+/* The certificate that issued the leaf; NULL: it is not here. One that only has the issuer's
+ * name is not it, which nobody else would notice where the chain does not count. */
 static gnutls_x509_crt_t issuer_of_leaf(const struct chain *c)
 {
+	if (c->certs[0].faults & CHAIN_BAD_SIGNATURE)
+		return NULL;
 	if (c->n_path > 1)
 		return c->certs[c->path[1]].crt;
 	return c->certs[0].crt && (c->certs[0].faults & CHAIN_SELF_SIGNED) ? c->certs[0].crt : NULL;
@@ -253,7 +255,7 @@ static void judge_staple(struct probe *p, struct session *s)
 	ocsp_check(&der, leaf->crt, issuer, c->chain_request.now, &c->staple);
 	if (c->staple.status == OCSP_GOOD)
 		return;
-	if (!issuer && c->staple.status == OCSP_BAD_SIGNATURE)
+	if (!issuer && !must && c->staple.status == OCSP_BAD_SIGNATURE)
 		check_warn(c, "the OCSP staple cannot be verified without the certificate's issuer");
 	else
 		note(p, true, c->staple.status == OCSP_REVOKED ? CHECK_REVOKED : CHECK_STAPLE, "the OCSP staple: ",
@@ -400,15 +402,38 @@ static int judge_again(struct probe *p, const gnutls_datum_t *der, size_t n, str
 	return GNUTLS_A_BAD_CERTIFICATE;
 }
 
+/* Whether something would be shown or sent to the server that the responder's answer may
+ * forbid. A connection that is kept is used when the answer is here. */
+static bool has_to_wait(const struct probe *p)
+{
+	return p->ocsp && (config_has_cert(p->goal->tls) || p->goal->resume);
+}
+
 /* A check goes on in spite of faults, to find them all; but nobody shows his own
  * certificate to a server that is not who it should be. */
+static int verdict(struct probe *p, struct err *e)
+{
+	struct check *c = p->check;
+
+	if (!c->n_faults || !(p->goal->keep || config_has_cert(p->goal->tls)))
+		return 0;
+	p->refused = true;
+	err_set(e, ERR_AUTH, "the server's certificate is refused");
+	return alert_for(c);
+}
+
 int probe_judge(void *arg, struct session *s, struct err *e)
 {
 	struct probe *p = arg;
 	struct check *c = p->check;
 	size_t n;
 	const gnutls_datum_t *der = session_chain(s, &n);
+	int alert;
 
+	if (p->judging) {
+		p->judging = p->ocsp != NULL;
+		return p->judging ? SESSION_JUDGE_LATER : verdict(p, e);
+	}
 	if (p->judged)
 		return judge_again(p, der, n, e);
 	p->judged = true;
@@ -420,12 +445,11 @@ int probe_judge(void *arg, struct session *s, struct err *e)
 	}
 	if (c->verified)
 		c->verify_ok = c->n_faults ? CHECK_NO : CHECK_YES;
-	if (c->n_faults && (p->goal->keep || config_has_cert(p->goal->tls))) {
-		p->refused = true;
-		err_set(e, ERR_AUTH, "the server's certificate is refused");
-		return alert_for(c);
-	}
+	if ((alert = verdict(p, e)) != 0)
+		return alert;
 	if (p->goal->ocsp && c->chain->certs[0].crt)
 		ask_responder(p);
-	return 0;
+	p->judging = has_to_wait(p);
+	p->paused = clock_mono_ns();
+	return p->judging ? SESSION_JUDGE_LATER : verdict(p, e);
 }

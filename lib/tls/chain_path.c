@@ -90,17 +90,29 @@ static bool in_time(gnutls_x509_crt_t crt, int64_t now)
 	return gnutls_x509_crt_get_activation_time(crt) <= now && gnutls_x509_crt_get_expiration_time(crt) >= now;
 }
 
-/* A root is often there twice, renewed with the same key: one that is in time. */
+static bool link_is_signed(gnutls_x509_crt_t crt, gnutls_x509_crt_t issuer)
+{
+	unsigned status = 0, flags = CHAIN_VERIFY_FLAGS | GNUTLS_VERIFY_DISABLE_CA_SIGN;
+
+	return gnutls_x509_crt_verify(crt, &issuer, 1, flags, &status) == 0 &&
+	       !(status & GNUTLS_CERT_SIGNATURE_FAILURE) && trust_part(status) != GNUTLS_CERT_INVALID;
+}
+
+/* A root is often there twice, renewed with the same key or with another: one that signed
+ * `last`, and if there is such a one, in time. */
 static gnutls_x509_crt_t other_anchor(const struct search *s, gnutls_x509_crt_t last)
 {
 	gnutls_x509_trust_list_iter_t iter = NULL;
-	gnutls_x509_crt_t crt, found = NULL;
+	gnutls_x509_crt_t crt, found = NULL, worse;
 
 	while (gnutls_x509_trust_list_iter_get_ca(s->r->trust, &iter, &crt) == 0) {
-		if (!found && gnutls_x509_crt_check_issuer(last, crt) && in_time(crt, s->r->now))
+		worse = crt;
+		if ((!found || (!in_time(found, s->r->now) && in_time(crt, s->r->now))) &&
+			gnutls_x509_crt_check_issuer(last, crt) && link_is_signed(last, crt)) {
+			worse = found;
 			found = crt;
-		else
-			gnutls_x509_crt_deinit(crt);
+		}
+		gnutls_x509_crt_deinit(worse);
 	}
 	gnutls_x509_trust_list_iter_deinit(iter);
 	return found;
@@ -115,7 +127,7 @@ static void find_anchor(struct search *s, struct path *p)
 		p->anchor = NULL; /* the last one is trusted as it is, or nothing */
 		return;
 	}
-	if (!in_time(p->anchor, s->r->now) && (other = other_anchor(s, last))) {
+	if (!(in_time(p->anchor, s->r->now) && link_is_signed(last, p->anchor)) && (other = other_anchor(s, last))) {
 		gnutls_x509_crt_deinit(p->anchor);
 		p->anchor = other;
 	}
@@ -157,14 +169,6 @@ static int score(struct search *s, const struct path *p)
 }
 
 /* --- all paths ------------------------------------------------------------------------------- */
-
-static bool link_is_signed(gnutls_x509_crt_t crt, gnutls_x509_crt_t issuer)
-{
-	unsigned status = 0, flags = CHAIN_VERIFY_FLAGS | GNUTLS_VERIFY_DISABLE_CA_SIGN;
-
-	return gnutls_x509_crt_verify(crt, &issuer, 1, flags, &status) == 0 &&
-	       !(status & GNUTLS_CERT_SIGNATURE_FAILURE) && trust_part(status) != GNUTLS_CERT_INVALID;
-}
 
 static enum edge edge_of(struct search *s, size_t from, size_t to)
 {

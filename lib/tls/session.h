@@ -31,6 +31,7 @@
 
 struct session;
 
+#define SESSION_JUDGE_LATER (-1)
 typedef int session_judge_fn(void *arg, struct session *s, struct err *e);
 
 /* Who is on the other side of a client's session; borrowed for its life. */
@@ -40,7 +41,8 @@ struct session_peer {
 	struct tickets *tickets; /* NULL: no resumption */
 	/* NULL: the configuration says who is let pass. Else this does, once the server's
 	 * certificates are here and before it is shown ours: 0, or the alert that refuses
-	 * it (RFC 8446, 6.2), and e says why. It is not asked when a session is resumed or a
+	 * it (RFC 8446, 6.2), and e says why; or SESSION_JUDGE_LATER: the handshake waits, and
+	 * asks again when it is called again. It is not asked when a session is resumed or a
 	 * pre-shared key vouches for the server. */
 	session_judge_fn *judge;
 	void *arg;
@@ -72,6 +74,14 @@ int session_feed(struct session *s, const void *data, size_t n);
 /* 0 when the handshake is done and the peer is authenticated, SOCK_BLOCKED, or
  * SOCK_FAILED: then e is set, and the alert waits to be flushed. */
 int session_handshake(struct session *s, struct err *e);
+
+/* Has a server's handshake stop at the ClientHello, with SESSION_SIGNS, as a signature
+ * comes next: the next call goes on, and may be made on another thread (session_move).
+ * believe: not where the client wants to resume. One with a ticket that is of no use is
+ * then signed for without a stop, and session_resumes_not from the answer on. */
+void session_stop_to_sign(struct session *s, bool believe);
+#define SESSION_SIGNS 1
+bool session_resumes_not(const struct session *s);
 
 /* Whether a client's handshake tried to resume: one that failed so may be worth
  * another try without. */

@@ -178,6 +178,8 @@ static bool try_pkix_issuer(const struct tlsa *r, const struct tlsa_chain *c, st
 
 static int verify_to(gnutls_x509_crt_t *certs, unsigned n, gnutls_x509_crt_t issuer, unsigned *status)
 {
+	gnutls_typed_vdata_st purpose = { .type = GNUTLS_DT_KEY_PURPOSE_OID,
+		.data = (unsigned char *)GNUTLS_KP_TLS_WWW_SERVER };
 	gnutls_x509_trust_list_t list;
 	int r = gnutls_x509_trust_list_init(&list, 0);
 
@@ -185,7 +187,7 @@ static int verify_to(gnutls_x509_crt_t *certs, unsigned n, gnutls_x509_crt_t iss
 		return r;
 	r = gnutls_x509_trust_list_add_cas(list, &issuer, 1, 0);
 	if (r >= 0)
-		r = gnutls_x509_trust_list_verify_crt2(list, certs, n, NULL, 0, 0, status, NULL);
+		r = gnutls_x509_trust_list_verify_crt2(list, certs, n, &purpose, 1, 0, status, NULL);
 	gnutls_x509_trust_list_deinit(list, 0);
 	return r < 0 ? r : 0;
 }
@@ -200,9 +202,9 @@ static int sentence_length(const char *text)
 	return (int)n;
 }
 
-/* Whether the certificates sent lead from the leaf to the issuer. That it was sent
- * along proves nothing: anybody can do so. */
-static bool leads_to(const struct tlsa_chain *c, const gnutls_datum_t *der, struct tlsa_result *out)
+/* Whether these certificates lead from the leaf, the first, to the issuer, today and for a
+ * server. That it was sent along proves nothing: anybody can do so. */
+static bool leads_to(const gnutls_datum_t *list, size_t size, const gnutls_datum_t *der, struct tlsa_result *out)
 {
 	gnutls_x509_crt_t certs[TLSA_CHAIN_MAX], issuer = NULL;
 	gnutls_datum_t text = { NULL, 0 };
@@ -210,8 +212,8 @@ static bool leads_to(const struct tlsa_chain *c, const gnutls_datum_t *der, stru
 	int r = import(der, &issuer);
 
 	/* others that cannot be read are left out, the leaf cannot */
-	for (size_t i = 0; i < sent_of(c) && r == 0; i++) {
-		int bad = import(&c->sent[i], &certs[n]);
+	for (size_t i = 0; i < size && r == 0; i++) {
+		int bad = import(&list[i], &certs[n]);
 
 		if (bad == 0)
 			n++;
@@ -237,31 +239,45 @@ static bool is_leaf(const struct tlsa_chain *c, const gnutls_datum_t *der)
 	return der->size == c->sent[0].size && memcmp(der->data, c->sent[0].data, der->size) == 0;
 }
 
-/* 2. A whole certificate in the record can be the issuer without being sent. */
+/* Of the certificates behind the leaf, the first that matches and that the leaf leads to;
+ * SIZE_MAX: none. Why not stands behind what was said, and is anew for each. */
+static size_t find_issuer(const struct tlsa *r, const struct tlsa_chain *c, bool on_path, size_t said,
+	struct tlsa_result *out)
+{
+	const gnutls_datum_t *list = on_path ? c->path : c->sent;
+	size_t all = on_path ? c->n_path : c->n_sent, n = all < TLSA_CHAIN_MAX ? all : TLSA_CHAIN_MAX, i;
+
+	for (i = find(r, list, n, 1); i < n; i = find(r, list, n, i + 1)) {
+		if (is_leaf(c, &list[i]))
+			continue;
+		out->text[said] = '\0';
+		say(out, "it matches certificate %zu%s, but no valid path leads there: ", i,
+			on_path ? " of the path" : "");
+		if (leads_to(list, on_path ? i : n, &list[i], out))
+			return i;
+	}
+	return SIZE_MAX;
+}
+
+/* 2. The path that the trust store verified counts no more than another: its dates were not
+ * looked at. A whole certificate in the record can be the issuer without being sent. */
 static bool try_dane_issuer(const struct tlsa *r, const struct tlsa_chain *c, struct tlsa_result *out)
 {
 	gnutls_datum_t own = { r->data, (unsigned)r->n };
-	size_t n = sent_of(c), i = find(r, c->path, c->n_path, 1), said = strlen(out->text);
-	bool tried = false;
+	size_t said = strlen(out->text), i;
 
-	if (i < c->n_path)
+	if ((i = find_issuer(r, c, true, said, out)) != SIZE_MAX)
 		return found(out, i, true);
-	for (i = find(r, c->sent, n, 1); i < n; i = find(r, c->sent, n, i + 1)) {
-		if (is_leaf(c, &c->sent[i]))
-			continue;
-		out->text[said] = '\0';
-		say(out, "it matches certificate %zu, but no valid path leads there: ", i);
-		if (leads_to(c, &c->sent[i], out))
-			return found(out, i, false);
-		tried = true;
-	}
-	if (!tried && r->selector == TLSA_CERT && r->matching == TLSA_FULL && !is_leaf(c, &own)) {
+	if ((i = find_issuer(r, c, false, said, out)) != SIZE_MAX)
+		return found(out, i, false);
+	if (out->text[said] != '\0')
+		return false;
+	if (r->selector == TLSA_CERT && r->matching == TLSA_FULL && !is_leaf(c, &own)) {
 		say(out, "no valid path leads to the certificate in it: ");
-		out->from_record = leads_to(c, &own, out);
+		out->from_record = leads_to(c->sent, sent_of(c), &own, out);
 		return out->from_record;
 	}
-	if (!tried)
-		say_no_issuer(r, c, out);
+	say_no_issuer(r, c, out);
 	return false;
 }
 

@@ -331,6 +331,9 @@ static int ask_judge(struct session *s)
 	struct err e = { 0 };
 	int alert = s->peer->judge(s->peer->arg, s, &e);
 
+	s->judging = alert == SESSION_JUDGE_LATER;
+	if (s->judging)
+		return GNUTLS_E_AGAIN; /* GnuTLS calls back once more */
 	return alert == 0 ? 0 : refuse(s, (gnutls_alert_description_t)alert, "%s", e.msg);
 }
 

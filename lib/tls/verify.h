@@ -27,7 +27,8 @@ int verify_rule_parse(const char *text, struct verify_rule *out, struct err *e);
 void verify_rules_free(struct verify_rule *rules, size_t n);
 
 /* GnuTLS's certificate callback: the session's pointer is a struct session. It
- * keeps the reason in the session, and returns 0 or GNUTLS_E_CERTIFICATE_ERROR. */
+ * keeps the reason in the session, and returns 0, GNUTLS_E_CERTIFICATE_ERROR, or
+ * GNUTLS_E_AGAIN where the judge wants time. */
 int verify_callback(gnutls_session_t gs);
 
 /* The last word, once a handshake is over: whether somebody was authenticated in

@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A DNS of our own: a root zone signed by its own key (RFC 4034, 4035), a name server
-on loopback that tells of it as a resolver would, and a program that knows no other DNS.
-Names are in lower case and without the last dot; the root is "". (libunbound answers
-names below test and invalid itself, so they are of no use here.)"""
+"""A root zone of our own, signed by its own key (RFC 4034, 4035), and a name server on
+loopback that tells of it as a resolver would, or as one that lies, fails or is silent;
+dnssec.py has a good one, of others' making. Names are in lower case and without the last
+dot; the root is "". (libunbound answers names below test and invalid itself.)"""
 
 import base64
-import os
 import random
 import select
 import socket
 import struct
-import subprocess
 import time
 
 from cryptography.hazmat.primitives import hashes
@@ -246,37 +244,3 @@ def bind():
             if isinstance(e, PermissionError):
                 raise
     raise AssertionError("port 53 is taken at twenty addresses of loopback")
-
-
-# --- who sees it ----------------------------------------------------------------------
-
-# Where libgnutls-dane may look for the root's key, as it was built.
-KEY_FILES = ("/usr/share/dns/root.key", "/var/lib/unbound/root.key", "/etc/unbound/root.key",
-             "/usr/share/dnssec-root/trusted-key.key")
-MOUNT = """
-while [ "$1" != -- ]; do mount --bind "$1" "$2" || exit 125; shift 2; done
-shift
-exec "$@"
-"""
-
-
-def seeing(files):
-    """What stands before a command that is to see other files in place of some: pairs of
-    (path, the file to be seen there). It has a mount namespace of its own, so that
-    nothing changes for others."""
-    root = [] if os.geteuid() == 0 else ["--map-root-user"]
-    pairs = [x for at, instead in files if os.path.exists(at) for x in (instead, at)]
-    return ["unshare", "--mount", *root, "sh", "-c", MOUNT, "sh", *pairs, "--"]
-
-
-def why_not():
-    """What speaks against seeing() here, or None."""
-    if not any(map(os.path.exists, KEY_FILES)):
-        return "there is no file with the root's key: ./bootstrap installs it (dns-root-data)"
-    if not os.path.exists("/etc/resolv.conf"):
-        return "there is no /etc/resolv.conf to put another one over"
-    try:
-        r = subprocess.run([*seeing([("/etc/resolv.conf", "/dev/null")]), "true"], capture_output=True, text=True)
-    except FileNotFoundError as e:
-        return str(e)
-    return f"no mount namespace of our own: {r.stderr.strip()}" if r.returncode else None

@@ -254,7 +254,8 @@ void pki_node(struct pki_node *out, const struct pki_spec *spec)
 	cr_assert(gnutls_x509_crt_set_dn(out->crt, spec->dn, NULL) == 0);
 	cr_assert(gnutls_x509_crt_set_key(out->crt, out->key) == 0);
 	node_extensions(out->crt, spec);
-	node_key_ids(out->crt, spec);
+	if (!spec->no_key_ids)
+		node_key_ids(out->crt, spec);
 	cr_assert(gnutls_x509_crt_sign2(out->crt, spec->issuer ? spec->issuer->crt : out->crt, signer->key,
 			  spec->digest ? spec->digest : GNUTLS_DIG_SHA256, 0) == 0);
 	cr_assert(gnutls_x509_crt_export2(out->crt, GNUTLS_X509_FMT_DER, &out->der) == 0);

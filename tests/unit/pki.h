@@ -62,7 +62,7 @@ struct pki_spec {
 	const char *purpose; /* NULL: TLS servers, for one that is no CA */
 	const char *permitted; /* the DNS name that constraints permit; NULL: none */
 	const char *policy, *ocsp_url, *issuer_url;
-	bool must_staple, critical_oddity;
+	bool must_staple, critical_oddity, no_key_ids;
 };
 
 void pki_node(struct pki_node *out, const struct pki_spec *spec);

@@ -237,6 +237,15 @@ Test(chain, no_san)
 
 /* --- purpose, strength, limits ------------------------------------------------------------------------ */
 
+/* GnuTLS falls back on the CN where there is no DNS name, whatever else there is. */
+Test(chain, no_dns_name_beside_an_address)
+{
+	chain_leaf(&extra[0], (struct pki_spec){ .dn = "CN=www.example", .names = { "ip:192.0.2.1" } });
+	EXPECT_CAUSES(LOOK(&extra[0], &inter), CHAIN_NAME);
+	chain_leaf(&extra[1], (struct pki_spec){ .dn = "CN=www.example", .names = { "uri:x:y", "email:a@b.example" } });
+	EXPECT_CAUSES(LOOK(&extra[1], &inter), CHAIN_NAME);
+}
+
 Test(chain, wrong_purpose)
 {
 	chain_leaf(&extra[0], (struct pki_spec){ .purpose = GNUTLS_KP_TLS_WWW_CLIENT });

@@ -228,6 +228,24 @@ Test(chain_path, impostor)
 }
 
 /* CAs that certify each other make endless paths. */
+/* A root that got another key and kept its name, and neither has an identifier: the one that
+ * signed is the path's end. (Of the older one GnuTLS takes no certificate then.) */
+Test(chain_path, two_roots_of_one_name)
+{
+	const struct chain *c;
+
+	for (size_t i = 0; i < 2; i++) {
+		pki_node(&extra[i], &(struct pki_spec){ .dn = "CN=twin", LONG_CA, .no_key_ids = true });
+		chain_trust(trust, &extra[i]);
+	}
+	chain_leaf(&extra[2], (struct pki_spec){ .issuer = &extra[1], .no_key_ids = true });
+	c = LOOK(&extra[2]);
+	EXPECT_FAULTS(c, 0, "");
+	EXPECT_CAUSES(c, 0);
+	cr_assert(c->n_path == 2 && c->certs[c->path[1]].der.size == extra[1].der.size);
+	cr_expect_eq(memcmp(c->certs[c->path[1]].der.data, extra[1].der.data, extra[1].der.size), 0);
+}
+
 Test(chain_path, circles)
 {
 	const struct pki_node *list[CHAIN_MAX + 1] = { 0 };

@@ -3,8 +3,11 @@
 
 /* What a probe asks others about a server: the DNS, and an OCSP responder. */
 
+#include <criterion/criterion.h>
+#include <criterion/parameterized.h>
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "tests/unit/fake_tlsa.h"
 #include "tests/unit/probing.h"
@@ -221,4 +224,150 @@ Test(probe_asks, a_connection_is_kept_for_the_answer)
 	probing_must_be_fine();
 	cr_assert_not_null(probing.conn);
 	responder_end(&responder);
+}
+
+/* --- what is shown or sent is not until the answer is here ------------------------------------- */
+
+/* Longer than another ticket is waited for. */
+static void speak_late(struct responder *s, int fd)
+{
+	usleep(100000);
+	responder_speak(s, fd);
+}
+
+static void start_revoked(responder_fn *how)
+{
+	start_responder(how, (struct ocsp_make_single){ .status = GNUTLS_OCSP_CERT_REVOKED, .revoked_at = time(NULL) - 86400 });
+}
+
+/* A check or a talk, in TLS 1.2 or 1.3. */
+struct way {
+	bool keep;
+	int version;
+};
+
+static struct way ways[] = { { false, 12 }, { false, 13 }, { true, 12 }, { true, 13 } };
+
+static void go(const struct way *w)
+{
+	probing.goal.keep = probing.takes = w->keep;
+	probing.tls.min_version = probing.tls.max_version = w->version;
+	probing.server.wants = GNUTLS_CERT_REQUEST;
+	probing_use_client_cert();
+	probing_run();
+	responder_end(&responder);
+}
+
+ParameterizedTestParameters(probe_asks, no_certificate_for_a_revoked_server)
+{
+	return cr_make_param_array(struct way, ways, sizeof(ways) / sizeof(*ways));
+}
+
+ParameterizedTest(struct way *w, probe_asks, no_certificate_for_a_revoked_server)
+{
+	start_revoked(responder_speak);
+	go(w);
+	probing_must_end(CHECK_REVOKED);
+	cr_assert_eq(probing.check->n_faults, 1);
+	cr_assert_eq(probing.check->client_cert_sent, CHECK_NO);
+	cr_assert_null(probing.conn);
+	probing_end_server();
+	cr_assert_eq(probing.server.client_certs, 0);
+	cr_assert_eq(probing.server.alert, GNUTLS_A_CERTIFICATE_REVOKED);
+}
+
+ParameterizedTestParameters(probe_asks, a_certificate_waits_for_the_answer)
+{
+	return cr_make_param_array(struct way, ways, sizeof(ways) / sizeof(*ways));
+}
+
+ParameterizedTest(struct way *w, probe_asks, a_certificate_waits_for_the_answer)
+{
+	start_responder(responder_speak_in_bytes, (struct ocsp_make_single){ .crt = NULL });
+	go(w);
+	probing_must_be_fine();
+	cr_assert_eq(probing.check->client_cert_sent, CHECK_YES);
+	cr_assert_eq(probing.conn != NULL, w->keep);
+	probe_conn_free(probing.conn);
+	probing.conn = NULL;
+	probing_end_server();
+	cr_assert_eq(probing.server.client_certs, 1);
+}
+
+Test(probe_asks, no_certificate_where_nobody_can_be_asked)
+{
+	probing_use_leaf((struct pki_spec){ .ocsp_url = "ldap://ocsp.example/" });
+	probing.goal.ocsp = true;
+	probing.server.wants = GNUTLS_CERT_REQUEST;
+	probing_use_client_cert();
+	probing_run();
+	probing_must_end(CHECK_STAPLE);
+	probing_end_server();
+	cr_assert_eq(probing.server.client_certs, 0);
+}
+
+static void send_early(void)
+{
+	probing.server.tickets = true;
+	probing.server.early = 1000;
+	probing.tls.min_version = 13;
+	probing.goal.resume = true;
+	probing.goal.early = "GET /";
+	probing.goal.early_size = 5;
+	probing_run();
+	responder_end(&responder);
+	probing_end_server();
+}
+
+Test(probe_asks, no_early_data_for_a_revoked_server)
+{
+	start_revoked(speak_late);
+	send_early();
+	probing_must_end(CHECK_REVOKED);
+	cr_assert_eq(probing.server.peer.accepted, 1);
+	cr_assert_eq(probing.server.early_n, 0);
+}
+
+Test(probe_asks, early_data_waits_for_the_answer)
+{
+	start_responder(responder_speak_in_bytes, (struct ocsp_make_single){ .crt = NULL });
+	send_early();
+	probing_must_be_fine();
+	cr_assert_eq(probing.check->early_data, CHECK_YES);
+	cr_assert_eq(probing.server.early_n, 5);
+}
+
+/* --- the deadline is for all of it ------------------------------------------------------------ */
+
+static void run_late(void)
+{
+	start_responder(responder_be_silent, (struct ocsp_make_single){ .crt = NULL });
+	probing.goal.timeout_ms = 100;
+	probing_run();
+	responder_end(&responder);
+	probing_must_end(CHECK_DEADLINE);
+	probing_must_say(CHECK_DEADLINE, CHECK_AT_VERIFY, "no answer from the OCSP responder");
+	cr_assert_eq(probing.check->n_faults, 1);
+	cr_assert_lt(probing.took_ms, 900);
+}
+
+Test(probe_asks, late_answer_behind_a_handshake)
+{
+	run_late();
+}
+
+Test(probe_asks, late_answer_within_a_handshake)
+{
+	probing_use_client_cert();
+	run_late();
+	probing_end_server();
+	cr_assert_eq(probing.server.handshakes, 0);
+}
+
+/* The server was asked for nothing, and yet it may still say something. */
+Test(probe_asks, late_answer_while_a_server_is_silent)
+{
+	probing.server.wants = GNUTLS_CERT_REQUEST;
+	probing.server.then = tls_server_be_silent;
+	run_late();
 }

@@ -300,6 +300,29 @@ Test(probe_judge, tlsa_2_does_not_excuse_the_name)
 	tlsa_list_free(&records);
 }
 
+/* The dates count up to the issuer named, whether or not the trust store knows it as well. */
+Test(probe_judge, tlsa_2_does_not_excuse_time)
+{
+	probing_use_leaf((struct pki_spec){ .from_days = -2000, .to_days = -900 });
+	record("2 1 1", &probing_root);
+	probing_run();
+	probing_must_end(CHECK_TIME);
+	probing_must_say(CHECK_PIN, CHECK_AT_VERIFY, "expired");
+	tlsa_list_free(&records);
+}
+
+Test(probe_judge, tlsa_2_does_not_excuse_the_purpose)
+{
+	pki_node(&probing_node[0], &(struct pki_spec){ .dn = "CN=other root", .ca = true, PROBING_VALID });
+	probing_use_leaf((struct pki_spec){ .issuer = &probing_node[0], .purpose = GNUTLS_KP_TLS_WWW_CLIENT });
+	probing.server.chain[1] = &probing_node[0];
+	record("2 1 1", &probing_node[0]);
+	probing_run();
+	probing_must_end(CHECK_UNTRUSTED);
+	probing_must_say(CHECK_PIN, CHECK_AT_VERIFY, "DANE: ");
+	tlsa_list_free(&records);
+}
+
 Test(probe_judge, tlsa_0_and_1_excuse_nothing)
 {
 	use_other_root("dns:localhost");
@@ -409,4 +432,39 @@ Test(probe_judge, staple_without_the_issuer)
 	probing_must_end(CHECK_UNTRUSTED);
 	probing_must_warn("without the certificate's issuer");
 	cr_assert_eq(probing.check->n_faults, 1);
+}
+
+/* Where one must be there, one that nobody can verify is as good as none: the pin says
+ * nothing about it. */
+Test(probe_judge, staple_that_must_be_there_without_the_issuer)
+{
+	probing_use_leaf((struct pki_spec){ .must_staple = true });
+	probing.tls.ca = NULL;
+	pin_to(&probing_leaf);
+	run_stapled((struct ocsp_make_single){ .crt = NULL });
+	probing_must_end(CHECK_STAPLE);
+	cr_assert_eq(probing.check->staple.status, OCSP_BAD_SIGNATURE);
+}
+
+/* It has the issuer's name and key identifier, and did not sign the certificate. */
+Test(probe_judge, staple_of_somebody_with_the_issuers_name)
+{
+	struct ocsp_make_single single = { .this_update = time(NULL) - 3600, .next_update = time(NULL) + 3600 };
+	struct ocsp_make make = { .singles = &single, .n = 1, .produced = time(NULL) - 3600 };
+
+	pki_node(&probing_node[0], &(struct pki_spec){ .dn = "CN=other", .ca = true, PROBING_VALID });
+	probing_use_leaf((struct pki_spec){ .issuer = &probing_node[0], .forged_by = &probing_root });
+	probing.server.chain[1] = &probing_node[0];
+	single.crt = probing_leaf.crt;
+	single.issuer = make.signer = probing_node[0].crt;
+	make.key = probing_node[0].key;
+	probing.server.staple = ocsp_make(&make);
+	probing.goal.must_staple = true;
+	probing.tls.ca = NULL;
+	pin_to(&probing_leaf);
+	probing_run();
+	probing_end_server();
+	gnutls_free(probing.server.staple.data);
+	probing_must_end(CHECK_STAPLE);
+	cr_assert_eq(probing.check->staple.status, OCSP_BAD_SIGNATURE);
 }

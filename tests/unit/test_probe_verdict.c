@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "lib/probe/probe_int.h"
 #include "tests/unit/fake_clock.h"
 #include "tests/unit/probing.h"
 
@@ -57,6 +58,18 @@ Test(probe_verdict, below_the_critical_limit)
 	probing_must_say(CHECK_EXPIRY, CHECK_AT_EXPECT, "in 29 days (--crit 30)");
 	cr_assert(probing.check->critical);
 	cr_assert_eq(check_nagios_state(probing.check), 2);
+}
+
+Test(probe_verdict, the_last_day)
+{
+	check_limits(-1, 1, 3600, "30", NULL);
+	probing_must_say(CHECK_EXPIRY, CHECK_AT_EXPECT, "in 23 hours (--warn 30)");
+}
+
+Test(probe_verdict, the_last_hour)
+{
+	check_limits(-1, 1, 86400 - 3601, NULL, "30");
+	probing_must_say(CHECK_EXPIRY, CHECK_AT_EXPECT, "in 1 hour (--crit 30)");
 }
 
 Test(probe_verdict, between_both_limits)
@@ -188,6 +201,18 @@ Test(probe_verdict, nothing_where_something_is_expected)
 	probing_run();
 	probing_must_end(CHECK_EXPECT);
 	probing_must_say(CHECK_EXPECT, CHECK_AT_EXPECT, "there is no protocol by ALPN");
+}
+
+/* A pre-shared key comes without a certificate, and so without an issuer. */
+Test(probe_verdict, issuer_expected_and_no_certificate)
+{
+	probing.goal.expect_issuer = NAMES("Root");
+	cr_assert_not_null(probing.check = check_new("localhost"));
+	cr_assert_eq(check_set(&probing.check->version, "TLS1.3"), 0);
+	probe_judge_rest(&(struct probe){ .goal = &probing.goal, .check = probing.check });
+	probing_must_end(CHECK_EXPECT);
+	probing_must_say(CHECK_EXPECT, CHECK_AT_EXPECT, "there is no issuer, where Root was expected");
+	check_free(probing.check);
 }
 
 /* A handshake that failed is the fault, not what it did not come to. */
