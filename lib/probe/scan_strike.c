@@ -250,6 +250,15 @@ static void note_prime(struct scan_strike *s, const struct scan_answer *a)
 	r->taken = CHECK_YES;
 }
 
+/* Whether this side gave a handshake up before it saw what the server picked, and never saw
+ * it do so: a prime or a key that GnuTLS will not have hides what stands behind it. */
+static bool is_hidden(const struct scan_strike *s, const struct scan_answer *a)
+{
+	bool seen = s->kind == SCAN_SIGNATURES ? a->signature != NULL : s->kind == SCAN_GROUPS ? a->group != NULL : true;
+
+	return a->hello && !seen && s->n_picks == 0;
+}
+
 static void heard_strike(struct scan_strike *s, const struct scan_answer *a)
 {
 	size_t at = find_pick(s, s->left, s->n_left, a);
@@ -265,7 +274,7 @@ static void heard_strike(struct scan_strike *s, const struct scan_answer *a)
 	} else if (s->kind == SCAN_GROUPS && a->hello && a->dh_bits) {
 		note_prime(s, a);
 		finish(s);
-	} else if (!a->reached || a->silent) {
+	} else if (!a->reached || a->silent || is_hidden(s, a)) {
 		note_rest(s, CHECK_UNKNOWN, a->why);
 		finish(s);
 	} else {

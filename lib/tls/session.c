@@ -241,6 +241,8 @@ static int on_message(gnutls_session_t gs, unsigned type, unsigned when, unsigne
 	if (when == GNUTLS_HOOK_PRE) {
 		if (incoming && type == GNUTLS_HANDSHAKE_NEW_SESSION_TICKET)
 			count_ticket(s, msg);
+		else if (incoming && type == GNUTLS_HANDSHAKE_SERVER_KEY_EXCHANGE)
+			session_note_prime(s, msg);
 		return 0;
 	}
 	if (!incoming) {

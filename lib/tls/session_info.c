@@ -74,10 +74,28 @@ void session_story(const struct session *s, struct session_story *out)
 			out->certificate_requested && s->certificate_out && gnutls_certificate_get_ours(s->gs) != NULL;
 		out->server_hello = s->server_hello;
 		out->server_flight = s->server_flight;
-		if (s->server_hello && !gnutls_group_get(s->gs) && gnutls_dh_get_prime_bits(s->gs) > 0)
-			out->dh_bits = (unsigned)gnutls_dh_get_prime_bits(s->gs);
+		if (s->server_hello && !gnutls_group_get(s->gs))
+			out->dh_bits = s->prime_bits;
 	}
 	story_of_alert(s, out);
+}
+
+void session_note_prime(struct session *s, const gnutls_datum_t *msg)
+{
+	gnutls_kx_algorithm_t kx = gnutls_kx_get(s->gs);
+	const unsigned char *p = msg->data;
+	size_t n;
+
+	if ((kx != GNUTLS_KX_DHE_RSA && kx != GNUTLS_KX_DHE_DSS && kx != GNUTLS_KX_ANON_DH) || msg->size < 2)
+		return;
+	n = (size_t)p[0] << 8 | p[1];
+	if (n > msg->size - 2)
+		return;
+	for (p += 2; n && !*p; n--)
+		p++;
+	s->prime_bits = 8 * (unsigned)n;
+	for (unsigned top = n ? *p : 0x80; top < 0x80; top <<= 1)
+		s->prime_bits--;
 }
 
 const gnutls_datum_t *session_chain(const struct session *s, size_t *n)

@@ -79,6 +79,7 @@ struct session {
 	bool narrowed; /* client: the hello was */
 	uint16_t suite; /* client: of the last ServerHello */
 	bool server_hello, server_flight; /* client: came, and were fine */
+	unsigned prime_bits; /* client: of the server's prime, before GnuTLS has judged it; 0: none came */
 	bool refused_by_alert; /* the peer's fatal alert ended it */
 	int alert_sent; /* ours that did, 0: none */
 	unsigned hellos; /* ClientHellos that went: a second one answers a HelloRetryRequest */
@@ -92,6 +93,10 @@ struct session {
 	unsigned char header[5], header_have;
 	size_t record_left;
 };
+
+/* Of a ServerKeyExchange: ServerDHParams begin with the prime (RFC 5246, 7.4.3). GnuTLS tells
+ * of none that it refuses. */
+void session_note_prime(struct session *s, const gnutls_datum_t *msg);
 
 /* What ended a handshake, for a person: fills e. */
 void session_explain(const struct session *s, int code, struct err *e);

@@ -286,6 +286,76 @@ Test(scan, signal)
 	cr_expect_not(scan->complete);
 }
 
+/* Whether a hello of TLS 1.2 at the most offers this suite. */
+static bool offers(const unsigned char *hello, size_t n, unsigned suite)
+{
+	size_t at = 5 + 4 + 2 + 32, i;
+
+	if (n <= at || memmem(hello, n, "\x00\x2b\x00\x03\x02\x03\x04", 7) || hello[10] != 3)
+		return false;
+	at += 1 + hello[at];
+	for (i = 0; at + 2 + i + 1 < n && i < ((size_t)hello[at] << 8 | hello[at + 1]); i += 2)
+		if (((unsigned)hello[at + 2 + i] << 8 | hello[at + 3 + i]) == suite)
+			return true;
+	return false;
+}
+
+/* A handshake message in a record of its own. */
+static void say(int fd, unsigned type, const void *body, size_t n)
+{
+	unsigned char m[2048] = { 22, 3, 3, (unsigned char)((n + 4) >> 8), (unsigned char)(n + 4), (unsigned char)type, 0,
+		(unsigned char)(n >> 8), (unsigned char)n };
+
+	cr_assert_leq(n + 9, sizeof(m));
+	memcpy(m + 9, body, n);
+	send(fd, m, n + 9, MSG_NOSIGNAL);
+}
+
+/* DHE with a prime of 512 bits, and nothing but that in TLS 1.2. */
+static void say_small_prime(struct peer *p, int fd)
+{
+	static const unsigned char server_hello[2 + 32 + 1 + 2 + 1] = { 3, 3, [35] = 0x00, [36] = 0x33 };
+	unsigned char hello[4096], crt[2000] = { 0 }, kx[2 + 64 + 3 + 2 + 64 + 4 + 256];
+	ssize_t n = recv(fd, hello, sizeof(hello), 0);
+	unsigned size = leaf.der.size;
+
+	(void)p;
+	memset(kx, 0xff, sizeof(kx));
+	memcpy(kx, "\0\100", 2);
+	memcpy(kx + 2 + 64, "\0\001\002\0\100\177", 6);
+	memcpy(kx + 2 + 64 + 3 + 2 + 64, "\004\001\001\0", 4);
+	crt[1] = (unsigned char)((size + 3) >> 8), crt[2] = (unsigned char)(size + 3);
+	crt[4] = (unsigned char)(size >> 8), crt[5] = (unsigned char)size;
+	memcpy(crt + 6, leaf.der.data, size);
+	if (n > 0 && offers(hello, (size_t)n, 0x0033)) {
+		say(fd, 2, server_hello, sizeof(server_hello));
+		say(fd, 11, crt, size + 6);
+		say(fd, 12, kx, sizeof(kx));
+		say(fd, 14, "", 0);
+	} else {
+		send(fd, "\025\003\003\000\002\002\050", 7, MSG_NOSIGNAL);
+	}
+	shutdown(fd, SHUT_WR);
+	peer_wait_for_end(fd);
+}
+
+/* This side gives up before it has seen the signature: that is no refusal of schemes. */
+Test(scan, a_prime_that_nobody_takes)
+{
+	const struct scan_version *v;
+
+	run_peer(say_small_prime, NULL);
+	v = &scan->versions[OFFER_TLS1_2];
+	cr_expect_eq(v->taken, CHECK_YES);
+	cr_expect_eq(row(&v->suites, "TLS_DHE_RSA_WITH_AES_128_CBC_SHA")->taken, CHECK_YES);
+	cr_expect_eq(row(&v->suites, "TLS_RSA_WITH_AES_128_CBC_SHA")->taken, CHECK_NO);
+	for (size_t i = 0; i < v->signatures.n; i++)
+		cr_expect_eq(v->signatures.rows[i].taken, CHECK_UNKNOWN, "%s", v->signatures.rows[i].why);
+	cr_expect_str_eq(row(&v->suites, "TLS_DHE_RSA_WITH_AES_128_CBC_SHA")->with, "DH 512");
+	cr_expect_eq(row(&v->groups, "DH 512, its own prime")->taken, CHECK_YES);
+	cr_expect(scan_weak(scan) & OFFER_SMALL_GROUP);
+}
+
 /* One server for all of it, which is silent after what it does not like. */
 static void sulk(struct peer *p, int fd)
 {
