@@ -13,7 +13,7 @@
 
 /* One handshake: a line, a session with just this offer, and what came of it. */
 
-#define AGAIN_MS    250 /* a connection that could not be made is tried once more: servers have limits */
+#define AGAIN_MS    250 /* what could not be made, or broke, is tried once more so much later: servers have limits */
 #define LIMIT_TIMES 10 /* of the quickest handshake, */
 #define LIMIT_MORE  1000 /* and so many ms more, is enough for any */
 
@@ -42,8 +42,8 @@ static void start_next(struct scan_job *j)
 {
 	struct scan_ask *a = j->queue;
 
-	if (!a || j->over)
-		return;
+	if (!a || j->over || j->working >= j->goal->jobs)
+		return; /* the one that was answered may have asked again */
 	j->queue = a->next;
 	if (!j->queue)
 		j->queue_end = &j->queue;
@@ -117,6 +117,14 @@ static void answer_failed(struct scan_ask *a, enum check_code code, enum check_s
 	answer(a, &out);
 }
 
+/* Once. */
+static void try_again(struct scan_ask *a)
+{
+	hang_up(a);
+	a->again = true;
+	start(a);
+}
+
 /* --- what came of a handshake ----------------------------------------------------------------- */
 
 static void look_at_key(const struct session *s, struct scan_answer *out)
@@ -166,6 +174,11 @@ static void conclude(struct scan_ask *a, bool shaken, const struct err *e)
 	out.group = chosen.group;
 	out.signature = chosen.signature;
 	out.dh_bits = s.dh_bits;
+	if (!out.hello && !out.alert && (a->sock.eof || a->sock.error) && !a->again) {
+		a->job->scan->handshakes++;
+		try_again(a); /* it may refuse in this way, and it may have had enough for the moment */
+		return;
+	}
 	look_at_key(a->session, &out);
 	if (!shaken)
 		explain(a, &s, e, &out);
@@ -241,9 +254,7 @@ static void on_line(void *arg, int fd, const struct err *e)
 	line_story(a->line, &s);
 	a->err = *e;
 	if (a->job->reached && !a->again) {
-		hang_up(a);
-		a->again = true;
-		start(a);
+		try_again(a);
 		return;
 	}
 	answer_failed(a, line_code(s.stage, &a->err), s.stage, &a->err);

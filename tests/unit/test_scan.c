@@ -2,6 +2,7 @@
 #include <config.h>
 
 #include <criterion/criterion.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -387,6 +388,41 @@ Test(scan, silence_about_old_versions)
 	cr_expect(scan->complete);
 	cr_expect(strstr(scan->versions[OFFER_TLS1_2].why, "no answer within"));
 	cr_expect_eq(row(&scan->versions[OFFER_TLS1_2].suites, "TLS_RSA_WITH_AES_128_CBC_SHA")->taken, CHECK_UNKNOWN);
+}
+
+static bool crowded; /* one came while another was at work */
+
+/* It has had enough for the moment, and says so in the one way that is left before TLS. */
+static void limit(struct peer *p, int fd)
+{
+	struct tls_server *s = p->arg;
+
+	crowded |= poll(&(struct pollfd){ .fd = p->fd, .events = POLLIN }, 1, 0) > 0;
+	if (p->accepted % 3 != 0)
+		s->peer.serve(&s->peer, fd);
+}
+
+/* What it does not get to hear it has not refused. */
+Test(scan, a_server_with_a_limit)
+{
+	struct peer p;
+	const struct scan_version *v = NULL;
+
+	goal.jobs = 1; /* since this server has one thread */
+	server.priority = SQUARE12 ":%SERVER_PRECEDENCE";
+	tls_server_start(&server);
+	peer_start(&p, limit, &server);
+	run(peer_target(&p, "localhost"));
+	peer_end(&p);
+	tls_server_end(&server);
+	v = &scan->versions[OFFER_TLS1_2];
+	expect_versions(CHECK_NO, CHECK_YES, CHECK_NO, CHECK_NO);
+	cr_expect(strstr(scan->versions[OFFER_TLS1_3].why, "alert"), "%s", scan->versions[OFFER_TLS1_3].why);
+	expect_taken(&v->suites, SCAN_ORDER_SERVER, NAMES("TLS_RSA_WITH_AES_256_CBC_SHA", "TLS_RSA_WITH_AES_128_CBC_SHA",
+		"TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA", "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA"));
+	expect_taken(&v->groups, SCAN_ORDER_SERVER, NAMES("SECP256R1", "X25519"));
+	cr_expect_eq(scan->handshakes, (unsigned)p.accepted);
+	cr_expect_not(crowded, "one job is one connection at a time");
 }
 
 Test(scan, a_certificate_that_is_not_there)
