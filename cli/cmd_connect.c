@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include "cli/cmd.h"
 #include "cli/connect.h"
 #include "lib/report/check.h"
+#include "lib/report/scan.h"
 
 /* --- options ------------------------------------------------------------------ */
 
@@ -177,6 +179,17 @@ void connect_complain(const char *fmt, ...)
 	fprintf(stderr, "tlskit connect: %s\n", text);
 }
 
+void connect_cannot_write(void)
+{
+	int why = errno;
+
+	if (!ferror(stdout))
+		connect_complain("no memory for the report");
+	else if (why != EPIPE)
+		connect_complain("cannot write to standard output: %s", strerror(why ? why : EIO));
+	clearerr(stdout); /* is told */
+}
+
 bool connect_colour(int fd)
 {
 	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
@@ -184,38 +197,55 @@ bool connect_colour(int fd)
 	return isatty(fd) && !(no && *no) && term && strcmp(term, "dumb") != 0;
 }
 
-/* Whoever reads JSON gets an object, whatever was wrong. */
-static void usage_as_json(const struct err *e)
+/* Whoever reads JSON gets an object of what was asked for, whatever was wrong. */
+static void refusal_as_json(bool scan, const struct err *e)
 {
-	struct check *c = check_new("");
+	enum check_code code = e->kind == ERR_CONFIG ? CHECK_USAGE : CHECK_FAILED;
+	struct check *c = scan ? NULL : check_new("");
+	struct scan *s = scan ? scan_new("") : NULL;
 
-	if (!c)
-		return;
-	check_fault_add(c, e->kind == ERR_CONFIG ? CHECK_USAGE : CHECK_FAILED, CHECK_AT_DNS, "%s", e->msg);
-	check_write_json(stdout, c);
+	if (c) {
+		check_fault_add(c, code, CHECK_AT_DNS, "%s", e->msg);
+		check_write_json(stdout, c);
+	}
+	if (s) {
+		scan_set_fault(s, code, CHECK_AT_DNS, "%s", e->msg);
+		scan_write_json(stdout, s);
+	}
 	check_free(c);
+	scan_free(s);
 }
 
-int connect_refuse(bool json, bool nagios, const struct err *e)
+/* Behind a bar Nagios looks for figures. */
+static void refusal_as_nagios(const struct err *e)
+{
+	fputs("TLS UNKNOWN - ", stdout);
+	for (const char *p = e->msg; *p; p++)
+		putchar(*p == '|' ? '?' : *p);
+	putchar('\n');
+}
+
+int connect_refuse(struct connect_forms f, const struct err *e)
 {
 	connect_complain("%s", e->msg);
-	if (json)
-		usage_as_json(e);
-	else if (nagios)
-		printf("TLS UNKNOWN - %s\n", e->msg);
-	return nagios && !json ? check_nagios_code(CHECK_USAGE) : err_exit_code(e);
+	if (f.json)
+		refusal_as_json(f.scan, e);
+	else if (f.nagios)
+		refusal_as_nagios(e);
+	return f.nagios && !f.json ? check_nagios_code(CHECK_USAGE) : err_exit_code(e);
 }
 
 /* Before the options are known. */
 static int refuse(int argc, char **argv, const struct err *e)
 {
-	bool json = false, nagios = false;
+	struct connect_forms f = { 0 };
 
 	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
-		json |= strcmp(argv[i], "--json") == 0;
-		nagios |= strcmp(argv[i], "--nagios") == 0;
+		f.json |= strcmp(argv[i], "--json") == 0;
+		f.nagios |= strcmp(argv[i], "--nagios") == 0;
+		f.scan |= strcmp(argv[i], "--scan") == 0;
 	}
-	return connect_refuse(json, nagios, e);
+	return connect_refuse(f, e);
 }
 
 static int run_mode(const struct connect_plan *p)

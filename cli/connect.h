@@ -43,25 +43,26 @@ void connect_plan_free(struct connect_plan *p);
 /* A target as typed: the port of --starttls where there is none. */
 int connect_parse(const struct connect_options *o, const char *text, struct addr *out, struct err *e);
 
+/* The lines of --targets, as they come. */
+struct connect_targets {
+	const char *path;
+	int fd; /* -1: there are none */
+	char *bytes; /* that were read: those from at to n are to be looked at */
+	size_t at, n, size;
+	bool begun, ended;
+};
+
+/* path NULL: no targets. */
+int connect_targets_open(struct connect_targets *t, const char *path, struct err *e);
+void connect_targets_close(struct connect_targets *t);
+/* The next one that is no comment, valid until the next call: 1; 0: none is left;
+ * BATCH_LATER: none yet; -1 with e: they cannot be read, which is told once. */
+int connect_targets_next(struct connect_targets *t, const char **text, struct err *e);
+
 /* The modes; the exit code. */
 int connect_check(const struct connect_plan *p);
 int connect_talk(const struct connect_plan *p);
 int connect_scan(const struct connect_plan *p);
-
-/* Lines of a file ("-": standard input), which are not waited for. */
-struct connect_lines {
-	int fd;
-	char *buf; /* owned */
-	size_t size, n, at, scanned; /* n: bytes in buf; before `at` they were taken; no line ends before `scanned` */
-	bool ended;
-	int error; /* the errno that ended it; 0: its end did */
-};
-
-int connect_lines_open(struct connect_lines *l, const char *path); /* -1 with errno */
-/* The next line, without its end, until the next call: 1; 0: there is none; BATCH_LATER:
- * fd has to be readable first. */
-int connect_lines_next(struct connect_lines *l, char **line);
-void connect_lines_close(struct connect_lines *l); /* { .fd = -1 } is fine */
 
 /* PEM, as sent. -1: it is said why. */
 int connect_save_chain(const struct chain *chain, const char *path);
@@ -69,8 +70,15 @@ int connect_save_chain(const struct chain *chain, const char *path);
 /* "tlskit connect: …" on standard error. */
 void connect_complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* Behind a report that failed: says whether memory ran out or why standard output takes no
+ * more, unless its reader has had enough, who is told nothing. */
+void connect_cannot_write(void);
+
 /* What was asked for cannot be done: says so in the form that is wanted. The exit code. */
-int connect_refuse(bool json, bool nagios, const struct err *e);
+struct connect_forms {
+	bool json, nagios, scan;
+};
+int connect_refuse(struct connect_forms f, const struct err *e);
 
 /* Whether a screen on this stream is coloured: a terminal, and no NO_COLOR. */
 bool connect_colour(int fd);

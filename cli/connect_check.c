@@ -12,14 +12,17 @@
 #include "cli/connect.h"
 #include "cli/help.h"
 #include "lib/base/clock.h"
+#include "lib/net/limit.h"
 #include "lib/probe/batch.h"
 
 #define PROGRESS_NS (100 * NS_PER_MS)
+#define FILES_KEPT  32 /* descriptors of the loop, of look-ups, and what was inherited */
+#define FILES_A_JOB 4 /* two addresses at a time, an OCSP responder's two */
 
 struct run {
 	const struct connect_plan *p;
 	size_t at; /* the next operand */
-	struct connect_lines lines; /* of --targets */
+	struct connect_targets targets;
 	struct check **kept; /* for Prometheus, which wants them together, and Nagios, which wants the worst first */
 	size_t n_kept;
 	bool many;
@@ -27,7 +30,7 @@ struct run {
 	uint64_t progress_ns;
 	size_t done, failed;
 	int code, nagios; /* the worst so far */
-	bool write_failed;
+	bool write_failed, save_failed;
 };
 
 /* --- out --------------------------------------------------------------------------------- */
@@ -99,13 +102,22 @@ static int write_check(struct run *r, const struct check *c)
 	return check_write_text(stdout, c, &style);
 }
 
+/* Of a write's result. */
+static void note_write(struct run *r, int result)
+{
+	if (result == 0 || r->write_failed)
+		return;
+	connect_cannot_write();
+	r->write_failed = true;
+}
+
 static void keep(struct run *r, struct check *c)
 {
 	struct check **all = realloc(r->kept, (r->n_kept + 1) * sizeof(*all));
 
 	if (!all) {
 		check_free(c);
-		r->write_failed = true;
+		note_write(r, -1);
 		return;
 	}
 	r->kept = all;
@@ -123,18 +135,26 @@ static int weight(int state)
 /* Nagios shows the first line, which so is of what decides the exit code. */
 static int write_nagios(const struct run *r)
 {
+	const struct check **sorted = calloc(r->n_kept + 1, sizeof(const struct check *));
+	size_t n = 0;
+	int wrong;
+
+	if (!sorted)
+		return -1;
 	for (int w = 3; w >= 0; w--)
 		for (size_t i = 0; i < r->n_kept; i++)
-			if (weight(check_nagios_state(r->kept[i])) == w && check_write_nagios(stdout, r->kept[i]) < 0)
-				return -1;
-	return 0;
+			if (weight(check_nagios_state(r->kept[i])) == w)
+				sorted[n++] = r->kept[i];
+	wrong = check_write_nagios_all(stdout, sorted, n, r->p->o->all_addresses);
+	free(sorted);
+	return wrong;
 }
 
 static int write_kept(const struct run *r)
 {
 	if (r->p->o->prometheus)
 		return check_write_prometheus(stdout, (const struct check *const *)r->kept, r->n_kept);
-	return write_nagios(r);
+	return r->n_kept ? write_nagios(r) : 0;
 }
 
 static void note_code(struct run *r, const struct check *c)
@@ -154,13 +174,13 @@ static void on_check(void *arg, struct check *c)
 
 	note_code(r, c);
 	if (r->p->o->save_chain && c->chain && connect_save_chain(c->chain, r->p->o->save_chain) < 0)
-		r->write_failed = true;
+		r->save_failed = true;
 	if (r->p->o->prometheus || (r->p->o->nagios && r->many)) {
 		keep(r, c);
 	} else {
 		clear_progress(r);
-		if (write_check(r, c) < 0)
-			r->write_failed = true;
+		errno = 0;
+		note_write(r, write_check(r, c));
 		check_free(c);
 	}
 	show_progress(r);
@@ -172,54 +192,30 @@ static void bad_line(struct run *r, const char *text, const struct err *e)
 {
 	struct check *c = check_new(text);
 
-	if (!c)
+	if (!c) {
+		note_write(r, -1);
 		return;
+	}
 	check_fault_add(c, CHECK_USAGE, CHECK_AT_DNS, "%s", e->msg);
 	on_check(r, c);
-}
-
-/* The line without comment and blanks around it; NULL: nothing is left. */
-static char *trim(char *line)
-{
-	char *end;
-
-	if (*line == '#')
-		return NULL;
-	line += strspn(line, " \t");
-	for (char *p = line + 1; *line && *p; p++) {
-		if (*p != '#' || !strchr(" \t", p[-1]))
-			continue;
-		*p = '\0';
-		break;
-	}
-	end = line + strlen(line);
-	while (end > line && strchr(" \t\r\n", end[-1]))
-		*--end = '\0';
-	return *line ? line : NULL;
 }
 
 static int next_line(struct run *r, struct batch_target *out)
 {
 	struct err e = { 0 };
-	char *line, *text;
 	int got;
 
-	while (r->lines.fd >= 0 && (got = connect_lines_next(&r->lines, &line)) != 0) {
+	while (!r->write_failed && (got = connect_targets_next(&r->targets, &out->text, &e)) != 0) {
 		if (got == BATCH_LATER)
 			return BATCH_LATER;
-		text = trim(line);
-		if (!text)
-			continue;
-		out->text = text;
-		if (connect_parse(r->p->o, text, &out->addr, &e) == 0)
+		if (got < 0) {
+			connect_complain("%s", e.msg);
+			bad_line(r, r->targets.path, &e);
+		} else if (connect_parse(r->p->o, out->text, &out->addr, &e) == 0) {
 			return 1;
-		bad_line(r, text, &e);
-	}
-	if (r->lines.error) {
-		err_set(&e, ERR_CONFIG, "--targets %s: %s", r->p->o->targets, strerror(r->lines.error));
-		connect_complain("%s", e.msg);
-		bad_line(r, r->p->o->targets, &e);
-		r->lines.error = 0; /* told once */
+		} else {
+			bad_line(r, out->text, &e);
+		}
 	}
 	return 0;
 }
@@ -228,6 +224,8 @@ static int next_target(void *arg, struct batch_target *out)
 {
 	struct run *r = arg;
 
+	if (r->write_failed) /* nobody would get to know */
+		return 0;
 	if (r->at == r->p->n)
 		return next_line(r, out);
 	out->text = r->p->texts[r->at];
@@ -235,16 +233,12 @@ static int next_target(void *arg, struct batch_target *out)
 	return 1;
 }
 
-static int open_targets(struct run *r, struct err *e)
-{
-	const char *path = r->p->o->targets;
-
-	if (!path || connect_lines_open(&r->lines, path) == 0)
-		return 0;
-	return err_set(e, ERR_CONFIG, "--targets %s: %s", path, strerror(errno));
-}
-
 /* --- the run ---------------------------------------------------------------------------------- */
+
+static int refuse(const struct run *r, const struct err *e)
+{
+	return connect_refuse((struct connect_forms){ .json = r->p->o->json, .nagios = r->p->o->nagios }, e);
+}
 
 static int end_code(struct run *r, bool interrupted)
 {
@@ -254,39 +248,53 @@ static int end_code(struct run *r, bool interrupted)
 	clear_progress(r);
 	if (r->done == 0 && !interrupted && !r->write_failed) {
 		err_set(&e, ERR_CONFIG, "--targets %s: no target in there", o->targets);
-		return connect_refuse(o->json, o->nagios, &e);
+		return refuse(r, &e);
 	}
-	if (write_kept(r) < 0)
-		r->write_failed = true;
+	errno = 0;
+	if (!r->write_failed) /* metrics of some would pass for all */
+		note_write(r, write_kept(r));
 	if (interrupted)
-		connect_complain("interrupted: %zu targets were checked", r->done);
-	if (r->write_failed || interrupted) {
+		connect_complain("interrupted: %zu target%s checked", r->done, r->done == 1 ? " was" : "s were");
+	if (r->write_failed || r->save_failed || interrupted) {
 		r->nagios = check_nagios_code(CHECK_FAILED);
 		r->code = CHECK_FAILED;
 	}
 	return o->nagios ? r->nagios : r->code;
 }
 
+/* As many as there are descriptors for: a server that we have none left for would pass for
+ * one that cannot be reached. */
+static unsigned jobs_of(const struct connect_options *o)
+{
+	uint64_t files = limit_raise_files();
+	uint64_t most = files > FILES_KEPT + FILES_A_JOB ? (files - FILES_KEPT) / FILES_A_JOB : 1;
+
+	if (o->jobs <= most)
+		return (unsigned)o->jobs;
+	if (o->targets)
+		connect_complain("--jobs %u: %u at a time, as no more than %u files may be open (ulimit -n)", (unsigned)o->jobs,
+			(unsigned)most, (unsigned)files);
+	return (unsigned)most;
+}
+
 int connect_check(const struct connect_plan *p)
 {
-	struct run r = { .p = p, .lines = { .fd = -1 }, .many = p->n > 1 || p->o->targets || p->o->all_addresses };
-	struct batch_options o = { .goal = &p->goal, .jobs = (unsigned)p->o->jobs, .all_addresses = p->o->all_addresses,
+	struct run r = { .p = p, .many = p->n > 1 || p->o->targets || p->o->all_addresses };
+	struct batch_options o = { .goal = &p->goal, .jobs = jobs_of(p->o), .all_addresses = p->o->all_addresses,
 		.next = next_target, .done = on_check, .arg = &r };
 	struct err e = { 0 };
 	bool interrupted = false;
 	int code;
 
-	if (open_targets(&r, &e) < 0)
-		return connect_refuse(p->o->json, p->o->nagios, &e);
-	o.fd = r.lines.fd;
+	if (connect_targets_open(&r.targets, p->o->targets, &e) < 0)
+		return refuse(&r, &e);
+	o.input = r.targets.fd;
 	r.progress = r.many && isatty(STDERR_FILENO);
-	if (batch_run(&o, &interrupted, &e) < 0) {
-		connect_complain("%s", e.msg);
-		code = CHECK_FAILED;
-	} else {
+	if (batch_run(&o, &interrupted, &e) < 0)
+		code = refuse(&r, &e);
+	else
 		code = end_code(&r, interrupted);
-	}
-	connect_lines_close(&r.lines);
+	connect_targets_close(&r.targets);
 	for (size_t i = 0; i < r.n_kept; i++)
 		check_free(r.kept[i]);
 	free(r.kept);

@@ -153,6 +153,8 @@ static int parse_expecting(struct connect_plan *p, struct err *e)
 		return -1;
 	if (parse_limit("--warn", o->warn, &p->goal.warn, e) < 0 || parse_limit("--crit", o->crit, &p->goal.crit, e) < 0)
 		return -1;
+	if (p->goal.warn.percent == p->goal.crit.percent && p->goal.warn.value < p->goal.crit.value)
+		return err_set(e, ERR_CONFIG, "--warn %s would never be told, since --crit %s comes before it: swap them", o->warn, o->crit);
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 
 /* `tlskit connect --scan`: what the server takes. */
 
+#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -27,13 +28,14 @@ int connect_scan(const struct connect_plan *p)
 	struct scan *s = scan_run(&g, p->texts[0], &p->addrs[0], &e);
 	int code;
 
-	if (!s) {
-		connect_complain("%s", e.msg);
-		return err_exit_code(&e);
-	}
+	if (!s)
+		return connect_refuse((struct connect_forms){ .json = o->json, .scan = true }, &e);
 	code = scan_exit_code(s);
-	if (write_scan(p, s) < 0)
+	errno = 0;
+	if (write_scan(p, s) < 0) {
+		connect_cannot_write();
 		code = CHECK_FAILED;
+	}
 	scan_free(s);
 	return code;
 }

@@ -277,6 +277,11 @@ static int parse_long(const struct parser *p, char **argv)
 /* "-x", "-xVALUE", "-x VALUE", and several flags in one: "-46". */
 static int parse_letters(const struct parser *p, char **argv)
 {
+	struct hit meant;
+
+	/* "-crlf" was meant as "--crlf", and not as -c with a file "rlf" */
+	if (argv[0][2] != '\0' && find(p->spec, argv[0] + 1, strlen(argv[0] + 1), 0, &meant))
+		return unknown_option(p, argv[0], argv[0] + 1);
 	for (const char *c = argv[0] + 1; *c != '\0'; c++) {
 		const char shown[] = { '-', *c, '\0' };
 		struct hit hit;

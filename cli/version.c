@@ -21,7 +21,9 @@ void version_print(FILE *out)
 	fprintf(out, "libsodium %s\n", sodium_version_string());
 #endif
 	if (aead_libcrypto_version())
-		fprintf(out, "libcrypto (OpenSSL) %s, for ciphers alone\n", aead_libcrypto_version());
+		fprintf(out, "libcrypto (OpenSSL) %s, for ciphers and signatures\n", aead_libcrypto_version());
+	if (aead_ipsec_mb_version())
+		fprintf(out, "ipsec-mb %s, for ciphers alone\n", aead_ipsec_mb_version());
 	for (size_t i = 0; (c = aead_choice(i)) != NULL; i++) {
 		fprintf(out, "%s by %s (here", c->cipher, c->engine);
 		for (size_t k = 0; k < c->n; k++)

@@ -35,14 +35,19 @@ uint64_t loop_now_ns(const struct loop *l);
 
 #define LOOP_READ  1u
 #define LOOP_WRITE 2u
+#define LOOP_END   4u /* with both of these: the peer's FIN has come (loop_tells_end) */
 
-typedef void loop_watch_fn(void *arg, unsigned ready); /* LOOP_READ | LOOP_WRITE */
+typedef void loop_watch_fn(void *arg, unsigned ready); /* LOOP_* */
 
 /* Watches a descriptor, edge-triggered, for both directions at once: one
  * epoll_ctl in a connection's life. The callback tells of changes; the owner
  * keeps "readable" and "writable" itself and reads until EAGAIN (struct sock
  * does both). Errors and hang-ups arrive as READ|WRITE. NULL with e on failure. */
 struct loop_watch *loop_watch_new(struct loop *l, int fd, loop_watch_fn *fn, void *arg, struct err *e);
+
+/* Whether LOOP_END is told with each change from the FIN of a stream socket on.
+ * Of a reset it is not. */
+bool loop_tells_end(const struct loop *l);
 
 /* Level-triggered READ, for listening sockets; can be paused. */
 struct loop_watch *loop_watch_listen(struct loop *l, int fd, loop_watch_fn *fn, void *arg, struct err *e);

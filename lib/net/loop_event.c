@@ -35,6 +35,8 @@ static void on_watch(evutil_socket_t fd, short what, void *arg)
 		ready |= LOOP_READ;
 	if (what & EV_WRITE)
 		ready |= LOOP_WRITE;
+	if (what & EV_CLOSED) /* stands for a hang-up too, which ends writing */
+		ready |= LOOP_READ | LOOP_WRITE | LOOP_END;
 	w->fn(w->arg, ready);
 }
 
@@ -61,7 +63,14 @@ static struct loop_watch *watch_new(struct loop *l, int fd, short what, loop_wat
 
 struct loop_watch *loop_watch_new(struct loop *l, int fd, loop_watch_fn *fn, void *arg, struct err *e)
 {
-	return watch_new(l, fd, EV_READ | EV_WRITE | EV_ET | EV_PERSIST, fn, arg, e);
+	short end = loop_tells_end(l) ? EV_CLOSED : 0;
+
+	return watch_new(l, fd, (short)(EV_READ | EV_WRITE | EV_ET | EV_PERSIST | end), fn, arg, e);
+}
+
+bool loop_tells_end(const struct loop *l)
+{
+	return event_base_get_features(l->base) & EV_FEATURE_EARLY_CLOSE;
 }
 
 struct loop_watch *loop_watch_listen(struct loop *l, int fd, loop_watch_fn *fn, void *arg, struct err *e)

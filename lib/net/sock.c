@@ -27,7 +27,7 @@ long sock_read_result(struct sock *s, ssize_t r)
 	if (r > 0)
 		return r;
 	if (r < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-		s->readable = false;
+		s->readable = s->unsure = false;
 		return SOCK_BLOCKED;
 	}
 	if (r < 0) {
@@ -40,6 +40,26 @@ long sock_read_result(struct sock *s, ssize_t r)
 		return SOCK_FAILED;
 	s->eof = true;
 	return 0;
+}
+
+static long read_result(struct sock *s, ssize_t r, size_t total)
+{
+	if (r <= 0)
+		return sock_read_result(s, r);
+	if ((size_t)r < total && s->sparing && !s->ending) {
+		s->readable = false;
+		s->unsure = true;
+	}
+	return r;
+}
+
+bool sock_look_again(struct sock *s)
+{
+	if (!s->unsure || s->fd < 0)
+		return false;
+	s->unsure = false;
+	s->readable = true;
+	return true;
 }
 
 long sock_readv(struct sock *s, const struct iovec *iov, int n, size_t total)
@@ -56,7 +76,7 @@ long sock_readv(struct sock *s, const struct iovec *iov, int n, size_t total)
 	do {
 		r = recvmsg(s->fd, &m, 0);
 	} while (r < 0 && errno == EINTR);
-	return sock_read_result(s, r);
+	return read_result(s, r, total);
 }
 
 long sock_read(struct sock *s, void *data, size_t size)
@@ -70,7 +90,7 @@ long sock_read(struct sock *s, void *data, size_t size)
 	do {
 		r = recv(s->fd, data, size, 0);
 	} while (r < 0 && errno == EINTR);
-	return sock_read_result(s, r);
+	return read_result(s, r, size);
 }
 
 long sock_write_result(struct sock *s, ssize_t r, size_t total)

@@ -17,12 +17,20 @@
  * queued behind the bytes before the loop told of them brings no further edge
  * (and libevent reports an RST exactly as it reports data). So pass on what a
  * short read brought before reading again: the read that finds nothing costs
- * 0.2 µs, and then nobody waits for it. */
+ * 0.2 µs, and then nobody waits for it.
+ *
+ * Where much comes in small portions, that is a read in three. With `sparing` a
+ * short read does end readable unless a FIN was told, and leaves `unsure`: its
+ * owner calls sock_look_again some milliseconds later, lest a reset (or what is
+ * behind urgent data) be overlooked. */
 struct sock {
 	int fd; /* -1: none */
 	bool readable;
 	bool writable;
 	bool eof; /* a read returned 0 */
+	bool sparing; /* set by the owner, if loop_tells_end */
+	bool ending; /* the loop told of a FIN: set by the watch's callback */
+	bool unsure; /* readable was given up on a short read */
 	int error; /* errno of the last call that failed, 0: none */
 };
 
@@ -38,6 +46,9 @@ void sock_init(struct sock *s, int fd); /* readable and writable, to be tried */
  * sum of the iovec lengths; a read into no room is SOCK_BLOCKED, not an end. */
 long sock_readv(struct sock *s, const struct iovec *iov, int n, size_t total);
 long sock_read(struct sock *s, void *data, size_t size);
+
+/* Whether there is something to try: then it is readable again. */
+bool sock_look_again(struct sock *s);
 
 /* What a read call of another kind returned, in the same terms. */
 long sock_read_result(struct sock *s, ssize_t r);

@@ -32,8 +32,11 @@ struct batch {
 	struct buf_pool *pool;
 	struct job *working;
 	unsigned n;
-	struct loop_watch *more; /* waits for the next target; NULL: nobody does */
 	bool drained; /* there is no next target */
+	struct loop_watch *input; /* NULL until it is waited for */
+	bool waiting; /* for it */
+	struct err *e; /* of the run */
+	bool failed;
 	bool interrupted;
 	struct loop_task task; /* fills up, outside of anybody's callback */
 };
@@ -203,41 +206,40 @@ static void begin(struct batch *b, const struct batch_target *t)
 		start(j);
 }
 
-static void on_more(void *arg, unsigned ready)
+static void on_input(void *arg, unsigned ready)
 {
 	struct batch *b = arg;
 
 	(void)ready;
-	loop_watch_free(b->more);
-	b->more = NULL;
+	loop_watch_pause(b->input, true);
+	b->waiting = false;
 	loop_defer(b->loop, &b->task);
 }
 
-static void wait_for_more(struct batch *b)
+static void await_input(struct batch *b)
 {
-	struct err e = { 0 };
-
-	if (!b->more)
-		b->more = loop_watch_listen(b->loop, b->o->fd, on_more, b, &e);
-	if (b->more)
-		return;
-	b->drained = true;
-	report(b, "the next target", CHECK_FAILED, CHECK_AT_DNS, &e);
+	if (b->input)
+		loop_watch_pause(b->input, false);
+	else
+		b->input = loop_watch_listen(b->loop, b->o->input, on_input, b, b->e);
+	b->waiting = b->input != NULL;
+	b->failed = b->drained = !b->waiting;
 }
 
 static void fill(void *arg)
 {
 	struct batch *b = arg;
 	struct batch_target t;
-	int r = 1;
 
-	while (r == 1 && !b->drained && !b->interrupted && b->n < b->o->jobs) {
-		r = b->o->next(b->o->arg, &t);
-		b->drained = r == 0;
-		if (r == 1)
+	while (!b->drained && !b->interrupted && !b->waiting && b->n < b->o->jobs) {
+		int got = b->o->next(b->o->arg, &t);
+
+		if (got == 0)
+			b->drained = true;
+		else if (got == BATCH_LATER)
+			await_input(b);
+		else
 			begin(b, &t);
-		else if (r == BATCH_LATER)
-			wait_for_more(b);
 	}
 	if (b->n == 0 && (b->drained || b->interrupted))
 		loop_stop(b->loop);
@@ -272,17 +274,17 @@ static int run(struct batch *b, struct err *e)
 		return -1;
 	b->task = (struct loop_task){ .fn = fill, .arg = b };
 	loop_defer(b->loop, &b->task);
-	return loop_run(b->loop, e);
+	return loop_run(b->loop, e) < 0 || b->failed ? -1 : 0;
 }
 
 int batch_run(const struct batch_options *o, bool *interrupted, struct err *e)
 {
-	struct batch b = { .o = o };
+	struct batch b = { .o = o, .e = e };
 	int r = run(&b, e);
 
 	while (b.working)
 		job_free(b.working);
-	loop_watch_free(b.more);
+	loop_watch_free(b.input);
 	if (b.loop)
 		loop_defer_cancel(b.loop, &b.task);
 	buf_pool_free(b.pool);

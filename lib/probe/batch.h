@@ -8,22 +8,22 @@
  * is handed over as soon as it is there, and the next target is asked for when there
  * is room for it. */
 
-#define BATCH_LATER (-1)
-
 struct batch_target {
 	const char *text; /* as typed; borrowed until the next call of next */
 	struct addr addr;
 };
 
+#define BATCH_LATER 2
+
 struct batch_options {
 	const struct probe_goal *goal;
 	unsigned jobs; /* at a time; ≥ 1 */
 	bool all_addresses; /* each address of a name its own check */
-	/* The next target: 1; 0: there is none; BATCH_LATER: not yet, ask again when fd is
-	 * readable, since those at work do not wait for it. A target that cannot be parsed is
-	 * the caller's: it reports that and gives the next one. */
+	/* The next target: 1; 0: there is none; BATCH_LATER: it is not known yet, and is asked
+	 * for again when input can be read. A target that cannot be parsed is the caller's: it
+	 * reports that and gives the next one. */
 	int (*next)(void *arg, struct batch_target *out);
-	int fd;
+	int input; /* a descriptor; for BATCH_LATER alone */
 	/* A check is there; it is the callee's. In the order in which they end. */
 	void (*done)(void *arg, struct check *c);
 	void *arg;

@@ -177,6 +177,8 @@ static void begin_tls(struct probe *p, int fd)
 	struct err e = { 0 };
 
 	p->connected = clock_mono_ns();
+	if (!p->second)
+		probe_note_dane(p);
 	p->conn = new_conn(p, fd, &e);
 	if (p->conn)
 		p->watch = loop_watch_new(p->loop, fd, on_ready, p, &e);
@@ -218,6 +220,8 @@ static void line_failed(struct probe *p, const struct err *e)
 		check_fault_add(p->check, CHECK_EXPECT, CHECK_AT_EXPECT, "the second connection, to resume: %s", e->msg);
 	else
 		check_fault_add(p->check, line_code(s.stage, e), s.stage, "%s", e->msg);
+	dane_ask_cancel(p->dane); /* there is nothing to hold records against */
+	p->dane = NULL;
 	probe_conclude(p);
 }
 

@@ -35,6 +35,9 @@ struct probe {
 	struct ocsp_ask *ocsp;
 	struct dane_ask *dane;
 	struct tlsa_list records; /* looked up */
+	const char *dane_result; /* for the check; NULL: there are records, or nothing was said yet */
+	enum check_code dane_code; /* and what is wrong then */
+	struct err dane_err;
 	bool line_up; /* the line is there, and waits for what the DNS says */
 	int fd; /* meanwhile */
 	probe_fn *fn;
@@ -48,6 +51,7 @@ int probe_judge(void *arg, struct session *s, struct err *e);
 
 /* Looks the TLSA records up. Answers by probe_go_on. */
 void probe_ask_dane(struct probe *p);
+void probe_note_dane(struct probe *p); /* what came of it, when there is a connection */
 
 /* --- probe_verdict.c -------------------------------------------------------------------- */
 

@@ -153,6 +153,14 @@ static unsigned match_records(struct probe *p, const struct tlsa_list *records, 
 	return c->causes & ~excused(r.usage);
 }
 
+/* Without a connection, that is what is wrong: what the DNS said waits for one. */
+static void dane_failed(struct probe *p, const char *result, enum check_code code)
+{
+	p->dane_result = result;
+	p->dane_code = code;
+	err_prefix(&p->dane_err, "DANE");
+}
+
 static void dane_answered(void *arg, struct tlsa_answer *a, const struct err *e)
 {
 	struct probe *p = arg;
@@ -160,21 +168,31 @@ static void dane_answered(void *arg, struct tlsa_answer *a, const struct err *e)
 
 	p->dane = NULL;
 	if (!a) {
-		probe_set(p, &p->check->dane, "error");
-		check_fault_add(p->check, CHECK_DNS, CHECK_AT_DNS, "DANE: %s", e->msg);
+		p->dane_err = *e;
+		dane_failed(p, "error", CHECK_DNS);
 	} else if (a->dnssec == TLSA_BOGUS) {
-		probe_set(p, &p->check->dane, "bogus");
-		check_fault_add(p->check, CHECK_PIN, CHECK_AT_DNS,
-			"DANE: the TLSA records of %s are signed, and the signature is wrong: somebody may have changed them", host);
+		err_set(&p->dane_err, ERR_AUTH, "the TLSA records of %s ought to be signed, and the signature is wrong or missing: "
+			"somebody may have changed them, or the resolver does not pass DNSSEC on", host);
+		dane_failed(p, "bogus", CHECK_PIN);
 	} else if (a->list.n == 0) {
-		probe_set(p, &p->check->dane, a->n_found && a->dnssec == TLSA_INSECURE ? "insecure" : "no-records");
-		check_fault_add(p->check, CHECK_PIN, CHECK_AT_DNS, "DANE: there are no TLSA records for %s that %s", host,
-			a->n_found && a->dnssec == TLSA_INSECURE ? "DNSSEC vouches for" : "could be used");
+		bool insecure = a->n_found && a->dnssec == TLSA_INSECURE;
+
+		err_set(&p->dane_err, ERR_AUTH, "there are no TLSA records for %s that %s", host,
+			insecure ? "DNSSEC vouches for" : "could be used");
+		dane_failed(p, insecure ? "insecure" : "no-records", CHECK_PIN);
 	} else {
 		p->records = a->list;
 		a->list = (struct tlsa_list){ NULL, 0 };
 	}
 	probe_go_on(p);
+}
+
+void probe_note_dane(struct probe *p)
+{
+	if (!p->dane_result)
+		return;
+	probe_set(p, &p->check->dane, p->dane_result);
+	check_fault_add(p->check, p->dane_code, CHECK_AT_DNS, "%s", p->dane_err.msg);
 }
 
 void probe_ask_dane(struct probe *p)

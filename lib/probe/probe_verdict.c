@@ -227,27 +227,35 @@ static bool is_below(const struct probe_limit *l, const struct check *c)
 	return !isnan(l->value) && (l->percent ? c->percent_left : c->days_left) < l->value;
 }
 
+/* "3 days", and on the last one "5 hours". */
+static void time_left(double days, char *out, size_t size)
+{
+	int n = (int)(days < 1 ? 24 * days : days);
+
+	snprintf(out, size, "%d %s%s", n, days < 1 ? "hour" : "day", n == 1 ? "" : "s");
+}
+
 static void expect_validity(struct probe *p)
 {
 	const struct probe_goal *g = p->goal;
 	struct check *c = p->check;
 	const struct probe_limit *l = is_below(&g->crit, c) ? &g->crit : is_below(&g->warn, c) ? &g->warn : NULL;
 	const char *option = l == &g->crit ? "--crit" : "--warn";
-	int days;
+	char left[32];
 
 	c->warn_days = days_of(&g->warn, c);
 	c->crit_days = days_of(&g->crit, c);
 	if (!l || c->days_left < 0)
 		return; /* expired is another fault */
 	c->critical = l == &g->crit;
-	days = (int)c->days_left;
+	time_left(c->days_left, left, sizeof(left));
 	if (l->percent)
 		check_fault_add(c, CHECK_EXPIRY, CHECK_AT_EXPECT,
-			"the certificate expires in %d day%s, with %d %% of its lifetime left (%s %g%%)", days, days == 1 ? "" : "s",
-			(int)c->percent_left, option, l->value);
+			"the certificate expires in %s, with %d %% of its lifetime left (%s %g%%)", left, (int)c->percent_left,
+			option, l->value);
 	else
-		check_fault_add(c, CHECK_EXPIRY, CHECK_AT_EXPECT, "the certificate expires in %d day%s (%s %g)", days,
-			days == 1 ? "" : "s", option, l->value);
+		check_fault_add(c, CHECK_EXPIRY, CHECK_AT_EXPECT, "the certificate expires in %s (%s %g)", left, option,
+			l->value);
 }
 
 void probe_judge_rest(struct probe *p)

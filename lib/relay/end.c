@@ -22,6 +22,7 @@ void end_ready(struct end *e, unsigned ready)
 {
 	e->sock.readable |= (ready & LOOP_READ) != 0;
 	e->sock.writable |= (ready & LOOP_WRITE) != 0;
+	e->sock.ending |= (ready & LOOP_END) != 0;
 }
 
 void end_unwatch(struct end *e)

@@ -16,19 +16,24 @@
 
 /* --- the end ------------------------------------------------------------------ */
 
+/* While there is a session to ask. The front's TLS, else the back's. */
 static void report(struct relay *r)
 {
+	const struct session *s = r->front.tls ? r->front.tls : r->back.tls;
+	struct session_info info = { 0 };
 	struct relay_report rep = {
 		.peer = r->peer,
 		.target = r->target ? r->target->name : NULL,
 		.to_target_bytes = r->flow.up.bytes,
 		.to_peer_bytes = r->flow.down.bytes,
 		.duration_ns = clock_mono_ns() - r->started_ns,
-		.info = r->has_info ? &r->info : NULL,
 		.stage = r->stage,
 		.why = relay_why(r),
 	};
 
+	if (s)
+		session_info(s, &info);
+	rep.info = info.version ? &info : NULL;
 	r->group->on_end(r->group, &rep);
 }
 
@@ -64,30 +69,21 @@ void relay_unlink(struct relay *r)
 /* The one way out. */
 void relay_drop(struct relay *r)
 {
+	relay_look_stop(r);
 	loop_defer_cancel(r->group->loop, &r->again);
 	loop_timer_free(r->timer);
 	dial_cancel(r->dial);
 	flow_release(&r->flow);
-	end_free(&r->front);
-	end_free(&r->back);
+	end_unwatch(&r->front);
+	end_unwatch(&r->back);
+	sock_close(&r->front.sock, false);
+	sock_close(&r->back.sock, false);
 	relay_unlink(r);
 	report(r);
+	end_free(&r->front);
+	end_free(&r->back);
 	free(r->why);
 	free(r);
-}
-
-/* Takes the TLS facts down while there is a session to ask. The plane may change. */
-static void note_info(struct relay *r)
-{
-	const struct session *s = r->front.tls ? r->front.tls : r->back.tls;
-
-	if (!s)
-		return;
-	if (!r->has_info)
-		session_info(s, &r->info);
-	r->has_info = r->info.version != NULL;
-	if (r->has_info)
-		r->info.plane = session_plane(s);
 }
 
 static void closing_step(struct relay *r)
@@ -117,7 +113,7 @@ static void closing_step(struct relay *r)
 void relay_end(struct relay *r, const char *stage)
 {
 	r->stage = stage;
-	note_info(r);
+	relay_look_stop(r);
 	loop_defer_cancel(r->group->loop, &r->again);
 	dial_cancel(r->dial);
 	r->dial = NULL;
@@ -232,13 +228,13 @@ static void run_flow(struct relay *r)
 	}
 	switch (status) {
 	case FLOW_WAIT:
+		relay_look_later(r);
 		break;
 	case FLOW_MORE:
 		loop_defer(r->group->loop, &r->again);
 		break;
 	case FLOW_ENDED:
 		err_set(relay_why(r), ERR_NONE, "both sides ended");
-		note_info(r);
 		relay_drop(r);
 		break;
 	case FLOW_LEFT:
@@ -259,12 +255,12 @@ void relay_run_again(void *arg)
 void relay_start_flow(struct relay *r)
 {
 	r->state = FLOW;
-	note_info(r);
 	flow_init(&r->flow, &r->front, &r->back, r->group->setup->allow_truncation,
 		r->target->addr.kind == ADDR_STDIO);
 	free(r->why);
 	r->why = NULL;
 	flow_lend(&r->flow, r->group->kpipes);
+	relay_look_start(r);
 	r->active_ns = loop_now_ns(r->group->loop);
 	if (relay_arm(r, r->group->setup->idle_timeout_ms) < 0) {
 		err_set(relay_why(r), ERR_RUNTIME, "no memory");
@@ -302,7 +298,6 @@ void relay_abort(struct relay *r)
 		relay_why(r)->kind = ERR_NONE;
 		err_set(relay_why(r), ERR_TIMEOUT, "ended by the shutdown (--drain)");
 		r->stage = "drain";
-		note_info(r);
 	}
 	end_abort(&r->front);
 	end_abort(&r->back);

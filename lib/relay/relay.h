@@ -55,14 +55,22 @@ struct relay_group {
 	/* Where a relay goes whose peer is authenticated: another thread's group, or
 	 * g. NULL: g. */
 	struct relay_group *(*place)(struct relay_group *g);
+	/* Where one goes whose handshake signs next. NULL: it stays. */
+	struct relay_group *(*sign)(struct relay_group *g);
 	bool aborted; /* relay_abort_all was called: what arrives later ends at once */
+	uint64_t suspicious_ns; /* until then who wants to resume is taken for one who cannot */
 	struct relay *first; /* the relays' own */
+	struct relay *unsure; /* to be looked at again (relay_look.c) */
+	struct loop_timer *look;
 };
 
 /* Starts one on a connection that was accepted; owns fd from here, also on
  * failure. Every start ends in one call of on_end, which may come at once. peer: the
  * name for logs. */
 void relay_start(struct relay_group *g, int fd, const char *peer);
+
+/* Before its loop is freed, when all have ended. */
+void relay_group_free(struct relay_group *g);
 
 /* Ends all of them now, stage "drain": for a drain that ran out. Both sides
  * learn that it was no clean end. */

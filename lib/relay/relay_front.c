@@ -10,21 +10,55 @@
 
 #include "lib/base/clock.h"
 
+#define SUSPICIOUS_NS (10 * NS_PER_S)
+
 static void on_front(void *arg, unsigned ready);
+
+/* The rest of the time for the handshake, which began elsewhere. */
+static int arm_again(struct relay *r)
+{
+	uint64_t limit = r->group->setup->handshake_timeout_ms;
+	uint64_t spent = (clock_mono_ns() - r->started_ns) / NS_PER_MS;
+
+	if (!limit)
+		return 0;
+	return relay_arm(r, spent < limit ? limit - spent : 1);
+}
 
 /* On the thread of the group that it came to. */
 static void arrive(void *arg)
 {
 	struct relay *r = arg;
+	bool shaking = r->state == FRONT_HANDSHAKE;
 
 	relay_link(r, r->group);
 	if (r->group->aborted) {
 		relay_abort(r);
 	} else if (end_watch(&r->front, r->group->loop, on_front, r, relay_why(r)) < 0) {
 		relay_end(r, "connect");
+	} else if (shaking && arm_again(r) < 0) {
+		err_set(relay_why(r), ERR_RUNTIME, "no memory");
+		relay_end(r, "handshake");
+	} else if (shaking) {
+		relay_front_handshake(r);
 	} else {
 		relay_dial(r);
 	}
+}
+
+/* Goes on on another thread. */
+static void hop(struct relay *r, struct relay_group *to, enum relay_state state)
+{
+	relay_unlink(r);
+	loop_timer_free(r->timer);
+	r->timer = NULL;
+	end_unwatch(&r->front);
+	session_move(r->front.tls, to->pool);
+	r->state = state;
+	r->group = to;
+	r->hop.fn = arrive;
+	r->hop.arg = r;
+	loop_post(to->loop, &r->hop);
 }
 
 /* The peer is authenticated: handshakes may have a thread of their own, so that
@@ -33,31 +67,35 @@ static void place(struct relay *r)
 {
 	struct relay_group *g = r->group, *to = g->place ? g->place(g) : g;
 
-	if (to == g) {
+	if (to == g)
 		relay_dial(r);
-		return;
-	}
-	relay_unlink(r);
-	loop_timer_free(r->timer);
-	r->timer = NULL;
-	end_unwatch(&r->front);
-	session_move(r->front.tls, to->pool);
-	r->state = DIALING;
-	r->group = to;
-	r->hop.fn = arrive;
-	r->hop.arg = r;
-	loop_post(to->loop, &r->hop);
+	else
+		hop(r, to, DIALING);
+}
+
+/* A ticket that is of no use costs a signature on this thread. Where they come in numbers,
+ * after a restart or from somebody who means no good, it is one such signature a while. */
+static void note_resumption(struct relay *r)
+{
+	struct relay_group *g = r->group;
+
+	if (g->sign && session_resumes_not(r->front.tls))
+		g->suspicious_ns = loop_now_ns(g->loop) + SUSPICIOUS_NS;
 }
 
 void relay_front_handshake(struct relay *r)
 {
 	int n = session_handshake(r->front.tls, relay_why(r));
 
-	if (n == SOCK_FAILED) {
-		relay_end(r, "handshake");
-	} else if (n == 0) {
-		place(r);
+	if (n == SESSION_SIGNS) {
+		hop(r, r->group->sign(r->group), FRONT_HANDSHAKE);
+		return;
 	}
+	note_resumption(r);
+	if (n == SOCK_FAILED)
+		relay_end(r, "handshake");
+	else if (n == 0)
+		place(r);
 }
 
 static void on_front(void *arg, unsigned ready)
@@ -81,6 +119,8 @@ static int open_front(struct relay *r, int fd)
 	if (relay_arm(r, g->setup->handshake_timeout_ms) < 0)
 		return err_set(relay_why(r), ERR_RUNTIME, "no memory");
 	r->front.tls = session_new(g->setup->front_tls, &r->front.sock, g->pool, NULL, relay_why(r));
+	if (r->front.tls && g->sign)
+		session_stop_to_sign(r->front.tls, loop_now_ns(g->loop) >= g->suspicious_ns);
 	return r->front.tls ? 0 : -1;
 }
 

@@ -3,7 +3,7 @@
 #define TLSKIT_RELAY_RELAY_INT_H
 
 /* What the files of a relay share: relay.c (its flow and its end), relay_front.c
- * (who came in) and relay_back.c (the targets). Nobody else includes this. */
+ * (who came in), relay_back.c (the targets) and relay_look.c. Nobody else includes this. */
 
 #include "lib/net/dial.h"
 #include "lib/relay/flow.h"
@@ -20,6 +20,7 @@ enum relay_state {
 struct relay {
 	struct relay_group *group;
 	struct relay *next, **prev;
+	struct relay *look_next, **look_prev; /* NULL: not in the list */
 	enum relay_state state;
 	struct end front, back;
 	struct flow flow;
@@ -34,8 +35,6 @@ struct relay {
 	uint64_t seen_bytes;
 	const char *stage; /* where it failed; NULL: it went well */
 	struct err *why; /* NULL: nothing to say yet (relay_why) */
-	struct session_info info;
-	bool has_info;
 	uint64_t closing_ns; /* progress was seen last */
 	size_t unsent;
 	char peer[];
@@ -73,5 +72,11 @@ void relay_dial(struct relay *r); /* the next target */
 void relay_target_failed(struct relay *r, const char *stage); /* relay_why says how: on to the next one, or the end */
 void relay_back_handshake(struct relay *r);
 void relay_start_flow(struct relay *r);
+
+/* A flow spares the reads that find nothing (struct sock), and makes up for it here:
+ * later goes behind each step, stop where it is no flow any more. */
+void relay_look_start(struct relay *r);
+void relay_look_later(struct relay *r);
+void relay_look_stop(struct relay *r);
 
 #endif

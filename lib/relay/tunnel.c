@@ -100,7 +100,7 @@ static struct worker *least_busy(struct tunnel *t, unsigned first, unsigned end)
 static void give(void *arg, int fd, const char *peer)
 {
 	struct tunnel *t = arg;
-	struct worker *w = t->n_workers > t->n_flow ? least_busy(t, t->n_flow, t->n_workers) : least_busy(t, 0, t->n_flow);
+	struct worker *w = least_busy(t, 0, t->n_flow);
 
 	atomic_fetch_add(&t->total, 1);
 	atomic_fetch_add(&w->active, 1);
@@ -113,16 +113,29 @@ static void give(void *arg, int fd, const char *peer)
 	}
 }
 
-/* A handshake is done: the data is another worker's. */
-static struct relay_group *place(struct relay_group *g)
+static struct relay_group *move(struct worker *from, struct worker *to)
 {
-	struct worker *from = (struct worker *)g, *to;
-	struct tunnel *t = from->owner;
-
-	to = least_busy(t, 0, t->n_flow);
 	atomic_fetch_sub(&from->active, 1);
 	atomic_fetch_add(&to->active, 1);
 	return &to->group;
+}
+
+/* A handshake is about to sign, which others do... */
+static struct relay_group *sign(struct relay_group *g)
+{
+	struct worker *from = (struct worker *)g;
+	struct tunnel *t = from->owner;
+
+	return move(from, least_busy(t, t->n_flow, t->n_workers));
+}
+
+/* ...and done, and the data is not theirs. */
+static struct relay_group *place(struct relay_group *g)
+{
+	struct worker *from = (struct worker *)g;
+	struct tunnel *t = from->owner;
+
+	return move(from, least_busy(t, 0, t->n_flow));
 }
 
 /* --- the end ------------------------------------------------------------------------- */
@@ -259,7 +272,7 @@ static int setup_relays(struct tunnel *t, const struct tunnel_options *o, struct
 
 /* A signature with RSA takes longer than everything else that a turn of a loop
  * does. Such handshakes have threads of their own, as many as the data has, so
- * that they stall nobody. */
+ * that they stall nobody; those that resume need none. */
 static int setup_workers(struct tunnel *t, const struct tunnel_options *o, struct err *e)
 {
 	bool apart = !t->single && o->front_tls && config_signs_slowly(o->front_tls);
@@ -282,6 +295,8 @@ static int setup_workers(struct tunnel *t, const struct tunnel_options *o, struc
 		if (t->n_workers >= t->n_flow) {
 			w->group.place = place;
 			w->gives_way = true;
+		} else if (apart) {
+			w->group.sign = sign;
 		}
 	}
 	return 0;

@@ -37,6 +37,8 @@ int worker_init(struct worker *w, struct relay_setup *setup, struct err *e)
 
 void worker_free(struct worker *w)
 {
+	if (w->loop)
+		relay_group_free(&w->group);
 	loop_free(w->loop);
 	w->loop = NULL;
 	buf_pool_free(w->group.pool);

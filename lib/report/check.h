@@ -92,7 +92,8 @@ struct check {
 	char *ocsp_url;
 	struct check_sct *scts;
 	size_t n_scts;
-	/* what DANE says, in a word: "matched", "no-match", "insecure", "no-records", "error"; NULL: not asked */
+	/* what DANE says, in a word: "matched", "no-match", "insecure", "bogus", "no-records", "error"; NULL: not
+	 * asked, or it did not come to that */
 	char *dane;
 	char *dane_record; /* the record that fits: "3 1 1 ab12…" */
 	/* our own certificate */
@@ -159,6 +160,10 @@ int check_write_json(FILE *out, const struct check *c);
 /* "TLS OK - … | days_left=…;…:;…: time=…s;;;0": one line with performance data; U is
  * unknown there. */
 int check_write_nagios(FILE *out, const struct check *c);
+/* A line each, and their figures where Nagios looks for them in an output of several
+ * lines: the first one's behind its line, and the others' behind the last line, a line
+ * each. Labels name the target, and its address where there may be several. */
+int check_write_nagios_all(FILE *out, const struct check *const *checks, size_t n, bool addresses);
 /* Text format 0.0.4 of all checks: HELP and TYPE once, and what is known of each, by
  * its target. Several checks of one target get their address as a label; of those
  * that share it too the first counts. */

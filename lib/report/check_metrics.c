@@ -13,41 +13,26 @@
 
 /* --- labels --------------------------------------------------------------------------------- */
 
-/* A label's value; quotes and backslashes are escaped, control characters are gone. */
-static int put_value(FILE *out, const char *text)
+/* A label; quotes and backslashes are escaped. The text is clean. */
+static void put_label(FILE *out, const char *name, const char *text)
 {
-	char *clean = report_clean(text);
-
-	if (!clean)
-		return -1;
-	for (const char *p = clean; *p; p++) {
+	fprintf(out, "%s=\"", name);
+	for (const char *p = text; *p; p++) {
 		if (*p == '"' || *p == '\\')
 			putc('\\', out);
 		putc(*p, out);
 	}
-	free(clean);
-	return 0;
-}
-
-static int put_label(FILE *out, const char *name, const char *text)
-{
-	int r;
-
-	fprintf(out, "%s=\"", name);
-	r = put_value(out, text);
 	putc('"', out);
-	return r;
 }
 
-static bool same(const char *a, const char *b)
-{
-	return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
+/* A check and what tells its series from others. */
 struct probe {
 	FILE *out;
 	const struct check *check;
+	size_t at; /* its place among all */
+	char *target, *address; /* clean; address "" where there is none */
 	bool with_address; /* several of its target */
+	bool again; /* one before it has its target and address */
 	bool failed;
 };
 
@@ -55,20 +40,21 @@ struct probe {
 static void put_name(struct probe *p, const char *name)
 {
 	fprintf(p->out, "%s{", name);
-	if (put_label(p->out, "target", p->check->target) < 0)
-		p->failed = true;
+	put_label(p->out, "target", p->target);
 	if (p->with_address) {
 		putc(',', p->out);
-		if (put_label(p->out, "address", p->check->address) < 0)
-			p->failed = true;
+		put_label(p->out, "address", p->address);
 	}
 }
 
 static void put_more(struct probe *p, const char *name, const char *text)
 {
+	char *clean = report_clean(text);
+
 	putc(',', p->out);
-	if (put_label(p->out, name, text) < 0)
-		p->failed = true;
+	put_label(p->out, name, clean ? clean : "");
+	p->failed = p->failed || !clean;
+	free(clean);
 }
 
 static void put_integer(struct probe *p, int64_t v)
@@ -245,31 +231,77 @@ static const struct {
 
 /* --- all checks ----------------------------------------------------------------------------------- */
 
-/* Whether other checks [from, to) have its target, or its target and address. */
-static bool others(const struct check *const *checks, size_t i, size_t from, size_t to, bool address)
+static int by_series(const void *a, const void *b)
 {
-	for (size_t k = from; k < to; k++) {
-		if (k != i && same(checks[k]->target, checks[i]->target) &&
-			(!address || same(checks[k]->address, checks[i]->address)))
-			return true;
+	const struct probe *x = a, *y = b;
+	int r = strcmp(x->target, y->target);
+
+	r = r ? r : strcmp(x->address, y->address);
+	return r ? r : x->at < y->at ? -1 : x->at > y->at;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct probe *x = a, *y = b;
+
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* Sorted, those that have something in common are neighbours. */
+static void tell_apart(struct probe *probes, size_t n)
+{
+	qsort(probes, n, sizeof(*probes), by_series);
+	for (size_t i = 1; i < n; i++) {
+		struct probe *one = &probes[i - 1], *next = &probes[i];
+
+		if (strcmp(one->target, next->target) != 0)
+			continue;
+		one->with_address = next->with_address = true;
+		next->again = strcmp(one->address, next->address) == 0;
 	}
-	return false;
+	qsort(probes, n, sizeof(*probes), by_place);
+}
+
+static void free_probes(struct probe *probes, size_t n)
+{
+	for (size_t i = 0; probes && i < n; i++) {
+		free(probes[i].target);
+		free(probes[i].address);
+	}
+	free(probes);
+}
+
+/* NULL: no memory. */
+static struct probe *make_probes(FILE *out, const struct check *const *checks, size_t n)
+{
+	struct probe *probes = calloc(n + 1, sizeof(*probes));
+
+	for (size_t i = 0; probes && i < n; i++) {
+		probes[i] = (struct probe){ .out = out, .check = checks[i], .at = i,
+			.target = report_clean(checks[i]->target), .address = report_clean(checks[i]->address) };
+		if (probes[i].target && probes[i].address)
+			continue;
+		free_probes(probes, n);
+		return NULL;
+	}
+	if (probes)
+		tell_apart(probes, n);
+	return probes;
 }
 
 int check_write_prometheus(FILE *out, const struct check *const *checks, size_t n)
 {
-	bool failed = false;
+	struct probe *probes = make_probes(out, checks, n);
+	bool failed = !probes;
 
-	for (size_t m = 0; m < sizeof(metrics) / sizeof(metrics[0]); m++) {
+	for (size_t m = 0; probes && m < sizeof(metrics) / sizeof(metrics[0]); m++) {
 		fprintf(out, "# HELP %s %s\n# TYPE %s gauge\n", metrics[m].name, metrics[m].help, metrics[m].name);
 		for (size_t i = 0; i < n; i++) {
-			struct probe p = { .out = out, .check = checks[i], .with_address = others(checks, i, 0, n, false) };
-
-			if (others(checks, i, 0, i, true))
-				continue;
-			metrics[m].put(&p, metrics[m].name);
-			failed = failed || p.failed;
+			if (!probes[i].again)
+				metrics[m].put(&probes[i], metrics[m].name);
+			failed = failed || probes[i].failed;
 		}
 	}
+	free_probes(probes, n);
 	return fflush(out) != 0 || ferror(out) || failed ? -1 : 0;
 }

@@ -9,7 +9,8 @@
 #include "lib/base/utf8.h"
 #include "lib/report/check_int.h"
 
-#define MOST 1000 /* columns of what stands before the figures: Nagios and its kin cut lines of some KiB */
+#define MOST  1000 /* columns of what stands before the figures: Nagios and its kin cut lines of some KiB */
+#define LABEL 100 /* columns of a target in the label of a figure */
 
 /* --- what it says -------------------------------------------------------------------------- */
 
@@ -104,21 +105,95 @@ static void put_limit(FILE *out, double days)
 		fprintf(out, "%s:", check_decimal(days, days == floor(days) ? 0 : 2, number));
 }
 
-int check_write_nagios(FILE *out, const struct check *c)
+static int put_line(FILE *out, const struct check *c)
 {
 	static const char *const words[] = { "OK", "WARNING", "CRITICAL", "UNKNOWN" };
-	char number[CHECK_DECIMAL_SIZE];
-	int r;
 
 	fprintf(out, "TLS %s - ", words[check_nagios_state(c)]);
-	r = put_summary(out, c);
+	return put_summary(out, c);
+}
+
+/* Rounded down, as people count days: what expired a moment ago is below 0. */
+static void put_days(FILE *out, const struct check *c)
+{
+	char number[CHECK_DECIMAL_SIZE];
+
 	/* U: not known, as in the guidelines for plugins */
-	fprintf(out, " | days_left=%s", isfinite(c->days_left) ? check_decimal(floor(c->days_left), 0, number) : "U");
+	fputs(isfinite(c->days_left) ? check_decimal(floor(c->days_left * 100) / 100, 2, number) : "U", out);
 	put_limit(out, c->warn_days);
 	put_limit(out, c->crit_days);
+}
+
+static void put_time(FILE *out, const struct check *c)
+{
+	char number[CHECK_DECIMAL_SIZE];
+
 	if (isfinite(c->total_ms))
-		fprintf(out, " time=%ss;;;0\n", check_decimal(c->total_ms / 1000, 3, number));
+		fprintf(out, "%ss;;;0", check_decimal(c->total_ms / 1000, 3, number));
 	else
-		fputs(" time=U;;;0\n", out);
+		fputs("U;;;0", out);
+}
+
+int check_write_nagios(FILE *out, const struct check *c)
+{
+	int r = put_line(out, c);
+
+	fputs(" | days_left=", out);
+	put_days(out, c);
+	fputs(" time=", out);
+	put_time(out, c);
+	putc('\n', out);
+	return fflush(out) != 0 || ferror(out) ? -1 : r;
+}
+
+/* --- several ----------------------------------------------------------------------------------- */
+
+/* What a label is of. It stands in quotes, and ends at them or at an equals sign. */
+static int put_of(FILE *out, const struct check *c, bool address)
+{
+	char *clean = report_clean(c->target);
+
+	if (!clean)
+		return -1;
+	for (char *p = clean; (p = strpbrk(p, "'=|")) != NULL;)
+		*p = '?';
+	fprintf(out, "%.*s", (int)utf8_fit(clean, strlen(clean), LABEL), clean);
+	if (address && c->address)
+		fprintf(out, " %s", c->address);
+	free(clean);
+	return 0;
+}
+
+static int put_figures(FILE *out, const struct check *c, bool address)
+{
+	int r;
+
+	putc('\'', out);
+	r = put_of(out, c, address);
+	fputs(" days_left'=", out);
+	put_days(out, c);
+	fputs(" '", out);
+	r |= put_of(out, c, address);
+	fputs(" time'=", out);
+	put_time(out, c);
+	return r;
+}
+
+int check_write_nagios_all(FILE *out, const struct check *const *checks, size_t n, bool addresses)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		r |= put_line(out, checks[i]);
+		if (i == 0) {
+			fputs(" | ", out);
+			r |= put_figures(out, checks[i], addresses);
+		}
+		fputs(i > 0 && i + 1 == n ? " | " : "\n", out);
+	}
+	for (size_t i = 1; i < n; i++) {
+		r |= put_figures(out, checks[i], addresses);
+		putc('\n', out);
+	}
 	return fflush(out) != 0 || ferror(out) ? -1 : r;
 }

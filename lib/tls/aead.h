@@ -11,8 +11,9 @@
 
 /* AEADs for the direct record path: one key, in place, tag behind the data. The
  * cryptography is a library's: GnuTLS's, or, where that is clearly faster on this
- * machine, libsodium's (ChaCha20-Poly1305) or that of OpenSSL's libcrypto (AES-GCM
- * too). The latter two are optional, and nothing else of them is used. */
+ * machine, libsodium's (ChaCha20-Poly1305) or, for AES-GCM too, that of OpenSSL's
+ * libcrypto or of Intel's ipsec-mb. All but GnuTLS are optional, and nothing else of
+ * them is used. */
 
 #define AEAD_NONCE_SIZE 12
 #define AEAD_TAG_SIZE   16
@@ -35,14 +36,14 @@ int aead_seal(struct aead *a, const uint8_t nonce[AEAD_NONCE_SIZE], const void *
  * it is not authentic: then data is unspecified and must not be used. */
 int aead_open(struct aead *a, const uint8_t nonce[AEAD_NONCE_SIZE], const void *aad, size_t aad_size, uint8_t *data, size_t n);
 
-/* The same with one engine ("GnuTLS", "libsodium", "libcrypto"), for tests. NULL: not in
+/* The same with one engine ("GnuTLS", "libsodium", "libcrypto", "ipsec-mb"), for tests. NULL: not in
  * this build, or not for this cipher. */
 struct aead *aead_new_by(const char *engine, gnutls_cipher_algorithm_t cipher, const gnutls_datum_t *key);
 
 /* Which library does a cipher here, measured once, in a millisecond or a few, at the
  * first call or use; from then on a word. The i-th of those that there is a choice for;
  * NULL behind the last one. */
-#define AEAD_ENGINES 3
+#define AEAD_ENGINES 4
 
 struct aead_choice {
 	const char *cipher; /* "AES-128-GCM" */
@@ -56,5 +57,6 @@ struct aead_choice {
 const struct aead_choice *aead_choice(size_t i);
 
 const char *aead_libcrypto_version(void); /* "3.0.22"; NULL: it is not there */
+const char *aead_ipsec_mb_version(void); /* "1.3.0"; NULL: it is not there, or not faster on this kind of processor */
 
 #endif

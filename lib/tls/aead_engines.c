@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
 
-#include "lib/base/lazy.h"
 #include "lib/tls/aead.h"
 #include "lib/tls/aead_int.h"
+#include "lib/tls/libcrypto.h"
 
 #include <gnutls/crypto.h>
 #include <stdlib.h>
@@ -95,11 +95,7 @@ static const struct aead_engine sodium_engine = { "libsodium", sodium_knows, sod
 /* --- libcrypto (OpenSSL 3): AES-GCM and ChaCha20-Poly1305 ----------------------------- */
 
 #ifdef HAVE_LIBCRYPTO
-/* Loaded when it is asked for (lazy.h). */
-#define LIBCRYPTO_SONAME "libcrypto.so.3"
-
 static struct {
-	typeof(OPENSSL_init_crypto) *init;
 	typeof(EVP_CIPHER_fetch) *fetch;
 	typeof(EVP_CIPHER_CTX_new) *new_context;
 	typeof(EVP_CIPHER_CTX_free) *free_context;
@@ -110,10 +106,9 @@ static struct {
 	typeof(OpenSSL_version) *version;
 } evp;
 
-static bool libcrypto_load(void)
+static bool load_ciphers(void)
 {
 	static const struct lazy_symbol symbols[] = {
-		LAZY_SYMBOL(evp, init, OPENSSL_init_crypto),
 		LAZY_SYMBOL(evp, fetch, EVP_CIPHER_fetch),
 		LAZY_SYMBOL(evp, new_context, EVP_CIPHER_CTX_new),
 		LAZY_SYMBOL(evp, free_context, EVP_CIPHER_CTX_free),
@@ -125,11 +120,11 @@ static bool libcrypto_load(void)
 		{ NULL, NULL },
 	};
 
-	return lazy_load(LIBCRYPTO_SONAME, symbols);
+	return libcrypto_load(symbols);
 }
 
 /* Its code for processors without AES instructions is the fastest there is, and so is
- * its ChaCha20 on x86-64. Nothing else of OpenSSL is used. */
+ * its ChaCha20 on x86-64. */
 static const struct {
 	gnutls_cipher_algorithm_t cipher;
 	const char *name;
@@ -147,8 +142,7 @@ static void libcrypto_fetch(void)
 {
 	size_t i;
 
-	/* openssl.cnf is for programs that are OpenSSL's */
-	if (!libcrypto_load() || !evp.init(OPENSSL_INIT_NO_LOAD_CONFIG, NULL))
+	if (!load_ciphers())
 		return;
 	for (i = 0; i < LIBCRYPTO_COUNT; i++)
 		libcrypto_ciphers[i] = evp.fetch(NULL, libcrypto_names[i].name, NULL);
@@ -228,6 +222,9 @@ const struct aead_engine *const aead_engines[] = {
 #endif
 #ifdef HAVE_LIBCRYPTO
 	&libcrypto_engine,
+#endif
+#ifdef HAVE_IPSEC_MB
+	&aead_ipsec_mb,
 #endif
 	NULL,
 };

@@ -4,11 +4,11 @@
 
 #include "lib/tls/aead.h"
 
-/* What an engine is: aead.c chooses among them, aead_engines.c has them. Nobody
- * else includes this. */
+/* What an engine is: aead.c chooses among them, aead_engines.c and
+ * aead_ipsec_mb.c have them. Nobody else includes this. */
 
 struct aead_engine {
-	const char *name; /* "GnuTLS", "libsodium", "libcrypto" */
+	const char *name; /* "GnuTLS", "libsodium", "libcrypto", "ipsec-mb" */
 	bool (*knows)(gnutls_cipher_algorithm_t cipher);
 	/* The keyed state; NULL: no memory, or the library refuses. */
 	void *(*key)(gnutls_cipher_algorithm_t cipher, const gnutls_datum_t *key);
@@ -19,5 +19,7 @@ struct aead_engine {
 
 /* Those of this build, GnuTLS first, NULL at the end. */
 extern const struct aead_engine *const aead_engines[];
+
+extern const struct aead_engine aead_ipsec_mb; /* where the build has it */
 
 #endif

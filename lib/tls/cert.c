@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "lib/base/log.h"
+#include "lib/tls/cert_set.h"
 #include "lib/tls/tlserr.h"
 
 #define CERT_FILE_MAX (1 << 20)
@@ -232,9 +233,9 @@ static int key_import(gnutls_x509_privkey_t key, const char *option, const char 
 }
 
 static int set_pair(gnutls_certificate_credentials_t cred, const char *cert, const char *key, struct chain *c,
-	gnutls_x509_privkey_t k, struct err *e)
+	gnutls_x509_privkey_t k, bool server, struct err *e)
 {
-	int r = gnutls_certificate_set_x509_key(cred, c->crt, (int)c->n, k);
+	int r = cert_set(cred, c->crt, c->n, k, server);
 
 	if (r == GNUTLS_E_CERTIFICATE_KEY_MISMATCH)
 		return err_set(e, ERR_CONFIG, "--key %s: does not belong to the certificate in --cert %s", key, cert);
@@ -243,7 +244,8 @@ static int set_pair(gnutls_certificate_credentials_t cred, const char *cert, con
 	return 0;
 }
 
-static int load_files(gnutls_certificate_credentials_t cred, const char *cert, const char *key, struct err *e)
+static int load_files(gnutls_certificate_credentials_t cred, const char *cert, const char *key, bool server,
+	struct err *e)
 {
 	gnutls_datum_t cert_data = { NULL, 0 }, key_data = { NULL, 0 };
 	gnutls_x509_privkey_t k = NULL;
@@ -262,7 +264,7 @@ static int load_files(gnutls_certificate_credentials_t cred, const char *cert, c
 	}
 	if (key_import(k, key ? "--key" : "--cert", key ? key : cert, key ? &key_data : &cert_data, e) < 0)
 		goto out;
-	if (set_pair(cred, cert, key ? key : cert, &c, k, e) < 0)
+	if (set_pair(cred, cert, key ? key : cert, &c, k, server, e) < 0)
 		goto out;
 	warn_dates(cert, c.crt[0]);
 	warn_mode(key ? "--key" : "--cert", key ? key : cert);
@@ -283,12 +285,17 @@ static int length_to_show(const char *url)
 	return (int)(pin ? (size_t)(pin - url) : strlen(url));
 }
 
-int cert_load(gnutls_certificate_credentials_t cred, const char *cert, const char *key, struct err *e)
+bool cert_in_token(const char *cert, const char *key)
+{
+	return is_url(key ? key : cert);
+}
+
+int cert_load(gnutls_certificate_credentials_t cred, const char *cert, const char *key, bool server, struct err *e)
 {
 	int r;
 
-	if (!is_url(cert) && !(key && is_url(key)))
-		return load_files(cred, cert, key, e);
+	if (!is_url(cert) && !cert_in_token(cert, key))
+		return load_files(cred, cert, key, server, e);
 	key = key ? key : cert;
 	r = gnutls_certificate_set_x509_key_file2(cred, cert, key, GNUTLS_X509_FMT_PEM, NULL, 0);
 	if (r < 0)
@@ -400,7 +407,7 @@ static int make_and_set(gnutls_certificate_credentials_t cred, const char *dir, 
 
 	if (r == 0 && dir)
 		r = keep_pair(dir, cert, key, crt, k, e);
-	if (r == 0 && (cert_pin(crt, pin) < 0 || gnutls_certificate_set_x509_key(cred, &crt, 1, k) < 0))
+	if (r == 0 && (cert_pin(crt, pin) < 0 || cert_set(cred, &crt, 1, k, true) < 0))
 		r = err_set(e, ERR_RUNTIME, "cannot use the ephemeral certificate");
 	gnutls_x509_crt_deinit(crt);
 	gnutls_x509_privkey_deinit(k);
@@ -416,7 +423,7 @@ int cert_ephemeral(gnutls_certificate_credentials_t cred, const char *dir, uint8
 			snprintf(key, sizeof(key), "%s/key.pem", dir) >= (int)sizeof(key))
 			return err_set(e, ERR_CONFIG, "--cert-dir: the path is too long");
 		if (access(cert, F_OK) == 0) {
-			if (load_files(cred, cert, key, e) < 0)
+			if (load_files(cred, cert, key, true, e) < 0)
 				return err_prefix(e, "--cert-dir %s", dir);
 			return pin_of_file(cert, pin, e);
 		}

@@ -16,8 +16,12 @@
 
 /* Loads a chain (leaf first; put in order when it is not) and its key into
  * cred. cert is a PEM or DER file or a pkcs11: URL; key likewise, NULL: the key
- * stands in the cert file. Errors are ERR_CONFIG and name option and file. */
-int cert_load(gnutls_certificate_credentials_t cred, const char *cert, const char *key, struct err *e);
+ * stands in the cert file. server: it will sign often (cert_set.h). Errors are ERR_CONFIG
+ * and name option and file. */
+int cert_load(gnutls_certificate_credentials_t cred, const char *cert, const char *key, bool server, struct err *e);
+
+/* Whether the key of these two stays in a token. */
+bool cert_in_token(const char *cert, const char *key);
 
 /* A self-signed ECDSA P-256 certificate for this process, or, with dir, one
  * that is kept there (cert.pem, key.pem with mode 0600) and used again.

@@ -26,9 +26,13 @@ static int load_certs(struct tls_config *c, const struct tls_options *o, struct 
 
 	if (o->keys.n > o->certs.n)
 		return err_set(e, ERR_CONFIG, "--key %s: there is no --cert for it", o->keys.v[o->certs.n]);
-	for (i = 0; i < o->certs.n; i++)
-		if (cert_load(c->cert, o->certs.v[i], i < o->keys.n ? o->keys.v[i] : NULL, e) < 0)
+	for (i = 0; i < o->certs.n; i++) {
+		const char *cert = o->certs.v[i], *key = i < o->keys.n ? o->keys.v[i] : NULL;
+
+		if (cert_load(c->cert, cert, key, c->role == TLS_SERVER, e) < 0)
 			return -1;
+		c->has_token |= cert_in_token(cert, key);
+	}
 	c->has_cert = o->certs.n > 0;
 	if (c->role == TLS_SERVER && !o->certs.n && !o->psk_file) {
 		c->has_ephemeral = true;

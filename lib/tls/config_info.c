@@ -62,21 +62,19 @@ bool config_wants_kernel(const struct tls_config *c)
 
 bool config_signs_slowly(const struct tls_config *c)
 {
-	gnutls_x509_privkey_t key;
-	unsigned i;
-	int r, algorithm;
+	gnutls_x509_crt_t *chain;
+	unsigned i, k, n;
+	bool slowly = c->role == TLS_SERVER && c->has_token;
 
-	if (c->role != TLS_SERVER)
-		return false;
-	for (i = 0; (r = gnutls_certificate_get_x509_key(c->cert, i, &key)) != GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE; i++) {
-		if (r < 0)
-			return true; /* in a token */
-		algorithm = gnutls_x509_privkey_get_pk_algorithm(key);
-		gnutls_x509_privkey_deinit(key);
-		if (algorithm == GNUTLS_PK_RSA || algorithm == GNUTLS_PK_RSA_PSS)
-			return true;
+	for (i = 0; c->role == TLS_SERVER && gnutls_certificate_get_x509_crt(c->cert, i, &chain, &n) == 0; i++) {
+		int algorithm = n ? gnutls_x509_crt_get_pk_algorithm(chain[0], NULL) : GNUTLS_PK_UNKNOWN;
+
+		slowly |= algorithm == GNUTLS_PK_RSA || algorithm == GNUTLS_PK_RSA_PSS;
+		for (k = 0; k < n; k++)
+			gnutls_x509_crt_deinit(chain[k]);
+		gnutls_free(chain);
 	}
-	return false;
+	return slowly;
 }
 
 const char *config_servername(const struct tls_config *c)

@@ -9,6 +9,8 @@
 #define HANDSHAKE_HEADER 4
 #define HANDSHAKE        22
 #define CLIENT_HELLO     1
+#define SESSION_TICKET   35
+#define PRE_SHARED_KEY   41
 #define SCSV_RENEGOTIATE 0x00ff
 #define SCSV_FALLBACK    0x5600
 
@@ -67,4 +69,36 @@ size_t hello_narrow(uint8_t *hello, size_t n, const uint16_t *suites, size_t n_s
 	put16(hello + 3, n - RECORD_HEADER);
 	put16(hello + RECORD_HEADER + 2, n - RECORD_HEADER - HANDSHAKE_HEADER); /* of 24 bits; a hello has fewer */
 	return n;
+}
+
+/* Where the extensions stand; 0: nowhere. */
+static size_t find_extensions(const uint8_t *b, size_t n)
+{
+	size_t at = find_suites(b, n);
+
+	if (at == 0)
+		return 0;
+	at += 2 + get16(b + at);
+	if (at + 1 > n)
+		return 0;
+	at += 1 + b[at]; /* compression methods */
+	return at + 2 <= n && at + 2 + get16(b + at) <= n ? at : 0;
+}
+
+bool hello_resumes(const uint8_t *hello, size_t n)
+{
+	size_t at = find_extensions(hello, n), end, type, size;
+
+	if (at == 0)
+		return false;
+	end = at + 2 + get16(hello + at);
+	for (at += 2; at + 4 <= end; at += 4 + size) {
+		type = get16(hello + at);
+		size = get16(hello + at + 2);
+		if (at + 4 + size > end)
+			return false;
+		if (type == PRE_SHARED_KEY || (type == SESSION_TICKET && size))
+			return true;
+	}
+	return false;
 }

@@ -18,7 +18,6 @@
 #define CONTENT_HANDSHAKE 22 /* RFC 8446, B.1 */
 #define EXT_RECORD_SIZE_LIMIT 28 /* RFC 8449 */
 #define READ_MAX   262144
-#define AGAIN_MAX  20000 /* pieces of messages, warnings and the like in one call of a handshake */
 
 /* --- the buffered transport ---------------------------------------------------- */
 
@@ -46,6 +45,7 @@ int session_feed(struct session *s, const void *data, size_t n)
 
 long session_read_ahead(struct session *s, size_t max)
 {
+	bool fresh = !buf_len(&s->in);
 	size_t room;
 	long n;
 
@@ -65,7 +65,7 @@ long session_read_ahead(struct session *s, size_t max)
 		return n;
 	if ((size_t)n == room && s->in_size < READ_MAX)
 		s->in_size *= 2;
-	else if ((size_t)n < room / 4 && s->in_size > READ_FIRST)
+	else if ((size_t)n < room / 4 && s->in_size > READ_FIRST && fresh) /* the rest of a record tells of no small flow */
 		s->in_size /= 2;
 	return n;
 }
@@ -180,7 +180,7 @@ static ssize_t push(gnutls_transport_ptr_t p, const giovec_t *iov, int n)
 
 /* --- set-up ------------------------------------------------------------------------ */
 
-static void keep_ticket(struct session *s)
+void session_keep_ticket(struct session *s)
 {
 	gnutls_datum_t data = { NULL, 0 };
 
@@ -258,7 +258,7 @@ static int on_message(gnutls_session_t gs, unsigned type, unsigned when, unsigne
 		read_server_hello(s, msg);
 	else if (type == GNUTLS_HANDSHAKE_NEW_SESSION_TICKET && s->peer && s->peer->tickets &&
 		 gnutls_protocol_get_version(gs) == GNUTLS_TLS1_3)
-		keep_ticket(s);
+		session_keep_ticket(s);
 	s->server_flight |= type == GNUTLS_HANDSHAKE_SERVER_HELLO_DONE || type == GNUTLS_HANDSHAKE_FINISHED;
 	return s->server_flight && s->narrowed ? GNUTLS_E_NO_CIPHER_SUITES : 0; /* there is no way on */
 }
@@ -388,84 +388,6 @@ void session_free(struct session *s)
 	config_unref(s->config);
 	free(s->why);
 	free(s);
-}
-
-/* --- the handshake ------------------------------------------------------------------- */
-
-static int handshake_failed(struct session *s, int code, struct err *e)
-{
-	/* what GnuTLS makes of an alert in the place of a client's certificate (TLS 1.2) */
-	if (code == GNUTLS_E_NO_CERTIFICATE_FOUND && gnutls_alert_get(s->gs) != GNUTLS_A_CLOSE_NOTIFY)
-		code = GNUTLS_E_FATAL_ALERT_RECEIVED;
-	s->failed = true;
-	session_explain(s, code, e);
-	s->refused_by_alert = code == GNUTLS_E_FATAL_ALERT_RECEIVED || code == GNUTLS_E_SESSION_EOF;
-	if (s->why)
-		gnutls_alert_send(s->gs, GNUTLS_AL_FATAL, verify_alert(s));
-	else if (!s->refused_by_alert && !s->sock->error && !s->sock->eof &&
-		 gnutls_alert_send_appropriate(s->gs, code) == 0)
-		s->alert_sent = gnutls_error_to_alert(code, NULL);
-	return SOCK_FAILED;
-}
-
-static int handshake_done(struct session *s, struct err *e)
-{
-	const char *suite;
-
-	if (verify_done(s) < 0)
-		return handshake_failed(s, GNUTLS_E_CERTIFICATE_ERROR, e);
-	if (s->config->suites.n) {
-		suite = gnutls_ciphersuite_get(s->gs);
-		if (!suite || !names_suite_wanted(&s->config->suites, suite)) {
-			s->failed = true;
-			err_set(e, ERR_HANDSHAKE, "negotiated %s, which --ciphersuite does not name",
-				suite ? suite : "an unknown suite");
-			gnutls_alert_send(s->gs, GNUTLS_AL_FATAL, GNUTLS_A_HANDSHAKE_FAILURE);
-			return SOCK_FAILED;
-		}
-	}
-	if (s->peer && s->peer->tickets && gnutls_protocol_get_version(s->gs) != GNUTLS_TLS1_3)
-		keep_ticket(s);
-	s->handshaken = true;
-	if (s->config->dataplane != TLS_DATAPLANE_GNUTLS && plane_direct_start(s) == 0 &&
-		s->config->dataplane == TLS_DATAPLANE_KTLS)
-		plane_ktls_start(s); /* or the one before it is */
-	free(s->why);
-	s->why = NULL;
-	return 0;
-}
-
-/* GnuTLS says "again" after each piece of a message that came in several
- * records, although the next one may be here already. */
-static bool more_to_read(const struct session *s)
-{
-	return !s->judging && (buf_len(&s->in) || (s->sock->readable && !s->sock->eof));
-}
-
-int session_handshake(struct session *s, struct err *e)
-{
-	int r, flushed, again = 0;
-
-	do {
-		r = gnutls_handshake(s->gs);
-	} while (r < 0 && !gnutls_error_is_fatal(r) && (r != GNUTLS_E_AGAIN || more_to_read(s)) && ++again < AGAIN_MAX);
-	/* GnuTLS asks for more after the end of a message that was cut off */
-	if (r == GNUTLS_E_AGAIN && s->sock->eof && !buf_len(&s->in) && !s->judging)
-		r = GNUTLS_E_PREMATURE_TERMINATION;
-	else if (r == GNUTLS_E_AGAIN && again == AGAIN_MAX)
-		r = GNUTLS_E_TOO_MANY_HANDSHAKE_PACKETS;
-	if (r == 0)
-		r = handshake_done(s, e);
-	else if (r != GNUTLS_E_AGAIN)
-		r = handshake_failed(s, r, e);
-	else
-		r = SOCK_BLOCKED;
-	if (!buf_len(&s->in))
-		buf_release(s->pool, &s->in);
-	if (r == SOCK_FAILED)
-		return r;
-	flushed = session_flush(s, e);
-	return flushed == SOCK_FAILED ? SOCK_FAILED : r;
 }
 
 /* --- for the planes ------------------------------------------------------------------- */

@@ -75,6 +75,14 @@ int session_feed(struct session *s, const void *data, size_t n);
  * SOCK_FAILED: then e is set, and the alert waits to be flushed. */
 int session_handshake(struct session *s, struct err *e);
 
+/* Has a server's handshake stop at the ClientHello, with SESSION_SIGNS, as a signature
+ * comes next: the next call goes on, and may be made on another thread (session_move).
+ * believe: not where the client wants to resume. One with a ticket that is of no use is
+ * then signed for without a stop, and session_resumes_not from the answer on. */
+void session_stop_to_sign(struct session *s, bool believe);
+#define SESSION_SIGNS 1
+bool session_resumes_not(const struct session *s);
+
 /* Whether a client's handshake tried to resume: one that failed so may be worth
  * another try without. */
 bool session_offered_ticket(const struct session *s);

@@ -30,7 +30,7 @@ struct tls_config {
 	gnutls_datum_t ticket_key;
 	uint8_t (*pins)[CERT_PIN_SIZE];
 	size_t n_pins;
-	bool has_crl, has_cert;
+	bool has_crl, has_cert, has_token;
 	int64_t crl_until; /* epoch seconds; -1: unknown */
 	struct verify_rule *rules; /* --allow */
 	size_t n_rules;
@@ -73,6 +73,7 @@ struct session {
 	bool verified; /* the certificate callback said yes */
 	bool judging; /* it did not say anything yet: the judge wants time */
 	size_t peer_limit; /* record_size_limit of the peer, type byte included; 0: none */
+	bool stop_to_sign, believe, wants_to_resume; /* server: session_stop_to_sign; what its client wants */
 	bool offered_ticket; /* client: a session was offered for resumption */
 	bool early_sent; /* client: with early data */
 	bool narrowed; /* client: the hello was */
@@ -105,6 +106,9 @@ int session_send_tickets(struct session *s);
 
 /* Fills `in` from the socket, with max bytes at most. Bytes read, 0 at the end, SOCK_*. */
 long session_read_ahead(struct session *s, size_t max);
+
+/* A client's: for the next connection to the same server. */
+void session_keep_ticket(struct session *s);
 
 /* Sends `out`, as session_flush does. */
 int session_flush_out(struct session *s, struct err *e);

@@ -96,9 +96,9 @@ bool tlsa_can_lookup(void); /* built in, and libgnutls-dane is there to be loade
 /* The records of _PORT._PROTO.HOST (proto: "tcp"; host: ASCII, no trailing dot). It
  * blocks, for timeout_ms at most: not for a loop's thread. When it gives up
  * (ERR_TIMEOUT), a thread of its own goes on until libunbound gives up too. That there
- * are no records is 0 with n_found = 0 and TLSA_UNKNOWN: libgnutls-dane tells neither
- * whether that was signed nor a resolver's failure apart from it, so it proves nothing.
- * libunbound may write to stderr. -1: ERR_RESOLVE; ERR_CONFIG: not built in. */
+ * are no records is 0 with n_found = 0 and TLSA_UNKNOWN: libgnutls-dane does not tell
+ * whether that was signed, so it proves nothing. libunbound may write to stderr. -1:
+ * ERR_RESOLVE, the DNS failed or there is no key of the root; ERR_CONFIG: not built in. */
 int tlsa_lookup(const char *host, unsigned port, const char *proto, uint64_t timeout_ms, struct tlsa_answer *out,
 	struct err *e);
 

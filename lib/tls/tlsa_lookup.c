@@ -4,20 +4,29 @@
 #include "lib/base/lazy.h"
 #include "lib/tls/tlsa.h"
 
-/* Records from the DNS, by libgnutls-dane, whose libunbound validates. */
+/* Records from the DNS, by libgnutls-dane, whose libunbound validates. It has one
+ * answer for "there are none" and for a resolver that failed; the latter is asked about
+ * again without it. */
 
 #ifdef HAVE_DANE
 
+#include <arpa/nameser.h>
 #include <errno.h>
 #include <gnutls/dane.h>
+#include <netdb.h>
 #include <pthread.h>
+#include <resolv.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 /* Loaded when it is asked for (lazy.h). */
 #define DANE_SONAME "libgnutls-dane.so.0"
+
+#define NO_KEY " (DNSSEC takes the root's key, which some systems have in a package of its own: dns-root-data)"
+#define DNS_TLSA 52 /* the type, RFC 6698, 7.1 */
 
 static struct {
 	typeof(dane_query_status) *query_status;
@@ -113,22 +122,45 @@ static int take_records(dane_query_t q, struct tlsa_answer *a, struct err *e)
 	return 0;
 }
 
+/* Some systems hand out what a server said of its failure. */
+static bool is_answer(const unsigned char *reply, int n)
+{
+	int rcode = n >= NS_HFIXEDSZ ? reply[3] & 15 : -1; /* RFC 1035, 4.1.1 */
+
+	return rcode == ns_r_noerror || rcode == ns_r_nxdomain;
+}
+
+/* libunbound found no records. Whether that is what the DNS says: a system's resolver
+ * tells when it got no answer, or that of a server which failed. */
+static int none_there(struct lookup *l)
+{
+	unsigned char answer[1024]; /* its head is enough */
+	char name[sizeof(l->host) + sizeof(l->proto) + 16];
+	int n;
+
+	snprintf(name, sizeof(name), "_%u._%s.%s", l->port, l->proto, l->host);
+	n = res_query(name, ns_c_in, DNS_TLSA, answer, sizeof(answer));
+	if (n < 0 ? h_errno == HOST_NOT_FOUND || h_errno == NO_DATA : is_answer(answer, n))
+		return 0;
+	return err_set(&l->e, ERR_RESOLVE, "TLSA records of %s: the DNS does not answer, or says that it failed", l->host);
+}
+
 static int query(struct lookup *l, dane_state_t state)
 {
 	dane_query_t q = NULL;
 	int r = dane.query_tlsa(state, &q, l->host, l->proto, l->port);
 
 	if (r == DANE_E_NO_DANE_DATA) {
-		r = 0;
+		r = none_there(l);
 	} else if (r == DANE_E_INVALID_DNSSEC_SIG || r == DANE_E_NO_DNSSEC_SIG) {
 		l->answer.dnssec = r == DANE_E_NO_DNSSEC_SIG ? TLSA_INSECURE : TLSA_BOGUS;
 		r = 0;
 	} else if (r == 0) {
 		r = take_records(q, &l->answer, &l->e);
 	} else {
-		r = err_set(&l->e, ERR_RESOLVE,
-			"TLSA records of %s: %s (DNSSEC takes the root's key, which some systems have in a package of its own: dns-root-data)",
-			l->host, dane.error_text(r));
+		/* libunbound reads the key with the first question */
+		r = err_set(&l->e, ERR_RESOLVE, "TLSA records of %s: %s%s", l->host, dane.error_text(r),
+			r == DANE_E_RESOLVING_ERROR ? NO_KEY : "");
 	}
 	if (q != NULL)
 		dane.query_free(q);

@@ -56,10 +56,11 @@ def group_is_left(pid):
 
 class Run:
     """`tlskit connect ARG…`, run to its end: code, out, err, and the seconds that it
-    took (spent_s) and computed (cpu_s). stdin: bytes through a pipe, which ends."""
+    took (spent_s) and computed (cpu_s). stdin: bytes through a pipe, which ends; prefix: a
+    command that executes it."""
 
-    def __init__(self, *args, stdin=b"", limit=ends.WAIT, env=None, **popen):
-        self.command = [tlskit.TLSKIT, "connect", *map(str, args)]
+    def __init__(self, *args, stdin=b"", limit=ends.WAIT, env=None, prefix=(), **popen):
+        self.command = [*prefix, tlskit.TLSKIT, "connect", *map(str, args)]
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             start = time.monotonic()
             proc = subprocess.Popen(

@@ -10,6 +10,8 @@ import pwd
 import shutil
 import subprocess
 
+import pytest
+
 import ends
 from peers import PEERS, OnFreePort, free_port, listening, program
 
@@ -100,8 +102,8 @@ hostname = localhost
 
 
 class Exim(Server):
-    """Not among ./bootstrap's peers: it would take the place of the mail server that
-    a machine has."""
+    """Not among ./bootstrap's peers: a machine has one mail server, and where there is
+    none it gets postfix."""
 
     name, package = "exim4", "your system"
 
@@ -134,6 +136,67 @@ rfc1413_query_timeout = 0s
         ends.wait_until(look, "exim4 to listen")
         self.port = self.number
         return self
+
+
+class Postfix(Server):
+    """With a configuration, a queue and data of its own. What it is sent it throws away."""
+
+    name = "postfix"
+    more = ("smtp", "smtps")
+    limit = os.setsid  # it ends its children as a group
+
+    def locate(self):
+        command = program(self.name, self.package)
+        if not ROOT:
+            pytest.skip("postfix runs for root alone")
+        folder = subprocess.run([os.path.join(os.path.dirname(command), "postconf"), "-dh", "daemon_directory"],
+                                stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+        return os.path.join(folder, "master")
+
+    def argv(self):
+        os.chmod(self.dir, 0o755)  # the processes that talk have a user of their own
+        for d in "conf", "data", "queue":
+            os.mkdir(self.file(d))
+        shutil.chown(self.file("data"), "postfix")
+        tls = f"smtpd_tls_security_level = may\nsmtpd_tls_chain_files = {self.cred.key}, {self.cred.cert}" if self.cred \
+            else "smtpd_tls_security_level = none"
+        self.file("conf/main.cf", f"""
+compatibility_level = 3.6
+queue_directory = {self.dir}/queue
+data_directory = {self.dir}/data
+maillog_file = {self.dir}/log
+maillog_file_prefixes = {self.dir}
+myhostname = localhost
+mydestination = localhost
+mynetworks = 127.0.0.1
+inet_interfaces = 127.0.0.1
+inet_protocols = ipv4
+local_transport = discard:
+default_transport = discard:
+local_recipient_maps =
+alias_maps =
+{tls}
+""")
+        smtps = f"127.0.0.1:{self.ports['smtps']} inet n - n - - smtpd -o smtpd_tls_wrappermode=yes\n" if self.cred else ""
+        self.file("conf/master.cf", f"""
+127.0.0.1:{self.ports["smtp"]} inet n - n - - smtpd
+{smtps}postlog unix-dgram n - n - 1 postlogd
+cleanup unix n - n - 0 cleanup
+rewrite unix - - n - - trivial-rewrite
+qmgr unix n - n 300 1 qmgr
+tlsmgr unix - - n 1000? 1 tlsmgr
+anvil unix - - n - 1 anvil
+proxymap unix - - n - - proxymap
+discard unix - - n - - discard
+bounce unix - - n - 0 bounce
+defer unix - - n - 0 bounce
+""")
+        subprocess.run([program(self.name, self.package), "-c", self.file("conf"), "check"], check=True,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # makes the queue's folders
+        return ["-d", "-c", self.file("conf")]
+
+    def installed(self):
+        return self.more if self.cred else self.more[:1]
 
 
 class Slapd(Server):

@@ -3,9 +3,13 @@
 sides. A peer that is not let in never causes a connection to the backend."""
 
 import re
+import socket
 import ssl
+import subprocess
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
 import ends
 import servers
@@ -96,6 +100,59 @@ def test_address_is_verified_without_sni(rig, pki, host):
     b = back.accept_tls(ctx)
     works(a, b)
     assert seen == [None]
+
+
+def shown(port, name, versions=None, ciphers=None):
+    """The common name of the certificate that a server shows for a name."""
+    ctx = tlsend.context(versions=versions)
+    if ciphers:
+        ctx.set_ciphers(ciphers)
+    with socket.create_connection(("127.0.0.1", port), timeout=ends.WAIT) as s, \
+            ctx.wrap_socket(s, server_hostname=name) as t:
+        cert = x509.load_der_x509_certificate(t.getpeercert(True))
+    return cert.subject.get_attributes_for_oid(x509.oid.NameOID.COMMON_NAME)[0].value
+
+
+def test_certificate_by_name(rig, pki):
+    """Several --cert: by name (of the subject's alternative names, or else the common
+    name), then by what the client can verify; the first one, where nothing fits."""
+    leaf, rsa_key = pki.leaf, pki.rsa.priv
+    certs = [leaf("by-a", pki.root_rsa, key=rsa_key, cn="first", san=("a.test", "b.test", "127.0.0.1")),
+             leaf("by-cn", pki.root_ec, cn="cn.test", san=()),
+             leaf("by-both-rsa", pki.root_rsa, key=rsa_key, cn="both, RSA", san=("both.test",)),
+             leaf("by-both-ec", pki.root_ec, cn="both, ECDSA", san=("both.test",))]
+    args = [a for c in certs for a in ("--cert", c.cert, "--key", c.key)]
+    t = rig.tlskit("tls:127.0.0.1:0", rig.add(servers.Echo()).target, *args)
+    for name, want in {"a.test": "first", "b.test": "first", "cn.test": "cn.test",
+                       "B.TEST": "first", "unknown.test": "first"}.items():
+        assert shown(t.port, name) == want, name
+    for ciphers, want in ("ECDHE+aRSA", "both, RSA"), ("ECDHE+aECDSA", "both, ECDSA"):
+        assert shown(t.port, "both.test", tlsend.V12, ciphers) == want
+
+
+KEYS = {
+    "RSA-2048": lambda: rsa.generate_private_key(65537, 2048),
+    "P-256": lambda: ec.generate_private_key(ec.SECP256R1()),
+    "P-384": lambda: ec.generate_private_key(ec.SECP384R1()),
+    "P-521": lambda: ec.generate_private_key(ec.SECP521R1()),
+    "Ed25519": ed25519.Ed25519PrivateKey.generate,
+}
+
+
+@pytest.mark.parametrize("kind", KEYS)
+def test_server_with_each_kind_of_key(rig, pki, version, kind):
+    """Whoever makes the signatures (lib/tls/signer.h): OpenSSL verifies them, and a client
+    that can verify none of this kind gets an alert."""
+    cred = pki.leaf(f"kind-{kind}-{version}", None, key=KEYS[kind]())
+    t = rig.server(cred, rig.add(servers.Echo()).target)
+    ctx = tlsend.context(ca=cred.cert, versions=tlsend.VERSIONS[version])
+    for _ in range(3):
+        works(rig.dial_tls(t, ctx))
+    other = "ECDSA+SHA256" if kind.startswith("RSA") else "RSA-PSS+SHA256:RSA+SHA256"
+    r = subprocess.run(["openssl", "s_client", "-connect", f"127.0.0.1:{t.port}", "-sigalgs", other,
+                        "-tls1_2" if version == "1.2" else "-tls1_3"],
+                       stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=ends.WAIT)
+    assert "alert handshake failure" in r.stderr, r
 
 
 def test_servername_is_sent(rig, pki):

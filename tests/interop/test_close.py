@@ -4,6 +4,7 @@ is carried on as one, and an unclean one never looks clean."""
 
 import os
 import re
+import signal
 import ssl
 import time
 
@@ -335,6 +336,23 @@ def test_plain_peer_resets(rig, pki, role, flavour):
     p.plain.reset()
     assert ends.recv_to_end(p.tls) in ((b"", "reset"), (b"", "alert"))
     p.tls.close()
+    failed(p.line(), "reset")
+
+
+@pytest.mark.parametrize("gone", ["plain", "tls"])
+def test_reset_that_comes_with_data(rig, pki, role, flavour, gone):
+    """Both are there when the tunnel looks: what there was arrives, and the end is not
+    waited for."""
+    p = Pair(rig, pki, role, version=flavour)
+    mine, other = (p.plain, p.tls) if gone == "plain" else (p.tls, p.plain)
+    mine.send(b"first")
+    assert other.recv() == b"first"
+    p.tunnel.signal(signal.SIGSTOP)
+    mine.send(b"last")
+    mine.reset()
+    p.tunnel.signal(signal.SIGCONT)
+    got, end = ends.recv_to_end(other)
+    assert end in ("reset", "alert") and got in (b"last", b""), (got, end)
     failed(p.line(), "reset")
 
 

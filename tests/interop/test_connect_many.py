@@ -2,10 +2,10 @@
 """`connect --check` of many targets: operands, --targets, --all-addresses; what is shown
 and saved; and that language and time zone change nothing of it."""
 
-import contextlib
 import json
 import os
 import re
+import resource
 import select
 import signal
 import socket
@@ -88,46 +88,6 @@ def test_targets_of_a_file(tmp_path, world, at, closed):
     assert by_target(docs) == {**want, at("sixday"): 0, at("by_root"): 0}
 
 
-@contextlib.contextmanager
-def fed(*args):
-    """Targets by hand, and each report as it comes."""
-    command = [tlskit.TLSKIT, "connect", "--json", *map(str, args), "--targets", "-"]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, bufsize=0) as proc:
-
-        def report():
-            assert select.select([proc.stdout], [], [], 10)[0], "nothing was reported while a target is waited for"
-            return json.loads(proc.stdout.readline())
-
-        try:
-            yield proc, report
-        finally:
-            proc.kill()
-
-
-def test_targets_that_come_slowly(world, at, closed):
-    """Who is at work does not wait for the next line, wherever it is cut."""
-    with fed("--ca", world.ca, "--timeout", "2s") as (proc, report):
-        proc.stdin.write(f"{at('good')}\n".encode())
-        assert report()["exit_code"] == 0
-        proc.stdin.write(f"{at('expired')}\n{closed[:5]}".encode())
-        assert report()["exit_code"] == 22
-        proc.stdin.write(f"{closed[5:]}\n".encode())
-        assert report()["exit_code"] == 11
-        proc.stdin.write(at("good").encode())
-        proc.stdin.close()
-        assert report()["exit_code"] == 0
-        assert proc.wait(10) in (11, 22)
-
-
-def test_interrupted_while_a_target_is_waited_for(world, at):
-    with fed("--ca", world.ca) as (proc, report):
-        proc.stdin.write(f"{at('good')}\n".encode())
-        report()
-        proc.send_signal(signal.SIGINT)
-        assert proc.wait(10) == 1
-
-
 BAD = ["localhost:99999", "localhost:nope", "[::1", "a b", "host:1:2:3", "unix:", "tls:localhost:1 x", "\x1b[31mred",
        "x" * 5000, "https://", "-"]
 
@@ -144,6 +104,65 @@ def test_bad_lines_are_checks_of_their_own(tmp_path, world, at):
     assert {d["target"]["text"].replace("?", "") for d in docs if d["exit_code"]} >= {"localhost:99999", "[::1", "a b"}
     text = Run("--check", "--ca", world.ca, "--targets", file)
     assert text.code == 2 and "\x1b" not in text.out.decode() and b"localhost:99999" in text.out, text
+
+
+def test_targets_from_an_editor(tmp_path, world, at):
+    """A byte order mark, and comments that do not begin at the margin."""
+    file = tmp_path / "targets"
+    file.write_bytes(b"\xef\xbb\xbf# ours\r\n  # theirs\r\n\t#mine\r\n" + at("good").encode() + b"\r\n")
+    assert by_target(documents("--ca", world.ca, "--targets", file, code=0)[0]) == {at("good"): 0}
+    file.write_bytes(b"\xef\xbb\xbf" + at("good").encode())
+    assert by_target(documents("--ca", world.ca, "--targets", file, code=0)[0]) == {at("good"): 0}
+
+
+def typing(*args):
+    """`connect --json`, which gets its targets from whoever holds stdin."""
+    return subprocess.Popen([tlskit.TLSKIT, "connect", "--json", *map(str, args), "--targets", "-"], stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
+
+
+def next_document(proc):
+    assert select.select([proc.stdout], [], [], tlskit.SLOW * 5)[0], "says nothing"
+    return document(proc.stdout.readline())
+
+
+def test_targets_that_come_slowly(world, at):
+    """Those that are there are looked at meanwhile, and in their own time; half a line is none."""
+    proc = typing("--ca", world.ca, "--timeout", tlskit.SLOW)
+    try:
+        for name in ("good", "expired"):
+            proc.stdin.write(at("by_root").encode()[:5])
+            time.sleep(0.05)
+            proc.stdin.write(at("by_root").encode()[5:] + b"\n" + at(name).encode() + b"\n")
+            docs = [next_document(proc) for _ in range(2)]
+            assert by_target(docs) == {at("by_root"): 0, at(name): 22 if name == "expired" else 0}, docs
+        time.sleep(tlskit.SLOW + 0.2)  # longer than a check may take
+        proc.stdin.write(at("sixday").encode())
+        proc.stdin.close()
+        assert by_target([next_document(proc)]) == {at("sixday"): 0}
+        assert proc.wait(tlskit.SLOW * 5) == 22 and proc.stderr.read() == b""
+    finally:
+        proc.kill()
+        proc.wait()
+
+
+def test_interrupted_while_no_target_comes(world, at):
+    proc = typing("--ca", world.ca)
+    try:
+        proc.stdin.write(at("good").encode() + b"\n")
+        assert next_document(proc)["exit_code"] == 0
+        proc.send_signal(signal.SIGINT)
+        assert proc.wait(tlskit.SLOW * 5) == 1 and b"interrupted" in proc.stderr.read()
+    finally:
+        proc.kill()
+        proc.communicate()
+
+
+def test_a_nul_ends_no_target(tmp_path, world, at):
+    file = tmp_path / "targets"
+    file.write_bytes(at("good").encode() + b"\0.example.test\nlocal\0host\n")
+    docs, r = documents("--ca", world.ca, "--targets", file, code=2)
+    assert [d["exit_code"] for d in docs] == [2, 2], r
 
 
 def test_a_bad_operand_stops_all(world, at):
@@ -299,10 +318,50 @@ def test_print_pin_of_several(world, at):
 
 @pytest.mark.parametrize("args", [("--json", "--nagios"), ("--prometheus", "--print-pin"), ("--check", "--crlf"),
                                   ("--targets", "x"), ("--all-addresses",),
-                                  ("--json", "--save-chain", "x", "localhost:2")])
+                                  ("--json", "--save-chain", "x", "localhost:2"),
+                                  ("--check", "--warn", "14", "--crit", "30"), ("--json", "--warn", "1%", "--crit", "2%")])
 def test_options_that_do_not_go_together(args):
     r = Run(*args, "localhost:1", stdin=b"")
     assert r.code == 2 and r.err, r
+
+
+@pytest.mark.parametrize("soft,hard,told", [(64, 1024, False), (64, 64, True)])
+def test_more_jobs_than_files(tmp_path, shared, soft, hard, told):
+    """Servers that there is no descriptor left for would be told as unreachable."""
+    file = tmp_path / "targets"
+    file.write_text((shared.listener(backlog=200).target + "\n") * 60)
+    docs, r = documents("--insecure-no-verify", "--timeout", "300ms", "--jobs", "60", "--targets", file, code=12,
+                        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard)))
+    assert {d["exit_code"] for d in docs} == {12} and len(docs) == 60, r
+    assert ("ulimit -n" in r.err) is told, r
+
+
+# --- a reader that leaves -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("args", [["--json"], ["--check"], ["--print-pin"]])
+def test_nobody_reads(world, at, args):
+    """What nobody can get to know is not found out; and `| head -1` is no error to be told."""
+    ours, its = os.pipe()
+    os.close(ours)
+    proc = subprocess.Popen([tlskit.TLSKIT, "connect", *args, "--ca", world.ca, "--jobs", "1", "--targets", "-"],
+                            stdin=subprocess.PIPE, stdout=its, stderr=subprocess.PIPE, bufsize=0)
+    os.close(its)
+    try:
+        proc.stdin.write(at("good").encode() + b"\n")  # and more may come
+        assert proc.wait(tlskit.SLOW * 5) == 1 and proc.stderr.read() == b""
+    finally:
+        proc.kill()
+        proc.communicate()
+
+
+@pytest.mark.parametrize("args,code", [(["--json"], 1), (["--check"], 1), (["--prometheus"], 1), (["--nagios"], 3),
+                                       (["--print-pin"], 1), (["--nagios", "--all-addresses"], 3)])
+def test_no_room_for_the_report(world, at, args, code):
+    with open("/dev/full", "wb") as full:
+        r = subprocess.run([tlskit.TLSKIT, "connect", *args, "--ca", world.ca, at("good")], stdout=full,
+                           stderr=subprocess.PIPE, check=False)
+    assert r.returncode == code and r.stderr == b"tlskit connect: cannot write to standard output: No space left on device\n", r
 
 
 # --- language, time zone, colours -----------------------------------------------------

@@ -2,6 +2,7 @@
 """`connect --check` for monitoring: limits of validity, what is expected of a server,
 the forms for Nagios and Prometheus."""
 
+import math
 import re
 
 import pytest
@@ -59,18 +60,20 @@ def test_bad_limit(at, option, limit):
 
 # --- Nagios ---------------------------------------------------------------------------
 
-LINE = re.compile(r"TLS (OK|WARNING|CRITICAL|UNKNOWN) - ([^|\n]+) \| "
-                  r"days_left=(-?\d+|U);(?:([\d.]+):)?;(?:([\d.]+):)? time=([\d.]+s|U);;;0\n")
+TEXT = r"TLS (OK|WARNING|CRITICAL|UNKNOWN) - ([^|\n]+)"
+LINE = re.compile(TEXT + r" \| days_left=(-?\d+\.\d\d|U);(?:([\d.]+):)?;(?:([\d.]+):)? time=([\d.]+s|U);;;0\n")
+FIGURE = re.compile(r"'([^'=|]+)'=(-?[\d.]+|U)(s?);([\d.]+:)?;([\d.]+:)?(?:;0?)*")
 
 
 def nagios(*args, **kw):
     """(exit code, word, text, days, warn, crit); one line, whatever happens. Limits are
-    ranges: "5:" is all from 5 on."""
+    ranges: "5:" is all from 5 on. Days are rounded down."""
     r = Run("--nagios", *args, **kw)
     m = LINE.fullmatch(r.out.decode())
     assert m, r
     assert r.code == ["OK", "WARNING", "CRITICAL", "UNKNOWN"].index(m[1]), r
-    return r.code, *m.groups()[:5]
+    days = m[3] if m[3] == "U" else str(math.floor(float(m[3])))
+    return r.code, m[1], m[2], days, m[4], m[5]
 
 
 @pytest.mark.parametrize("server,args,word,text,days,warn,crit", [
@@ -104,14 +107,30 @@ def test_nagios_without_an_answer(shared):
 
 def test_nagios_asked_in_a_wrong_way():
     """Nagios wants a line and 3, even then."""
-    for args in (("--no-such-option",), ("--warn", "x", "localhost"), ("localhost:99999",), ()):
+    for args in (("--no-such-option",), ("--warn", "x", "localhost"), ("localhost:99999",), (), ("host|x=1",)):
         r = Once("connect", "--nagios", *args)
-        assert r.code == 3 and re.fullmatch(rb"TLS UNKNOWN - [^\n]+\n", r.out) and r.err, r
+        assert r.code == 3 and re.fullmatch(rb"TLS UNKNOWN - [^|\n]+\n", r.out) and r.err, r
 
 
 def test_nagios_of_several(world, at):
-    r = Run("--nagios", "--ca", world.ca, at("good"), at("expired"), at("sixday"))
-    assert r.code == 2 and len([LINE.fullmatch(line + "\n")[1] for line in r.out.decode().splitlines()]) == 3, r
+    """As the plugin API has it: what stands behind a bar is figures, on the first line, and
+    from the next bar on to the end."""
+    names = [at("good"), at("expired"), at("sixday")]
+    r = Run("--nagios", "--ca", world.ca, *names)
+    first, _, rest = r.out.decode().partition("\n")
+    (head, more), (texts, _, figures) = first.split(" | "), rest.partition(" | ")
+    assert r.code == 2 and [re.fullmatch(TEXT, t)[1] for t in (head, *texts.split("\n"))] == ["CRITICAL", "OK", "OK"], r
+    found = {f[1]: f[2] for f in FIGURE.finditer(more + " " + figures)}
+    assert re.fullmatch(rf"{FIGURE.pattern}( {FIGURE.pattern})*", " ".join((more + "\n" + figures).split("\n")[:-1])), r
+    assert set(found) == {f"{n} {what}" for n in names for what in ("days_left", "time")}, r
+    assert -1.2 < float(found[at("expired") + " days_left"]) < -1, r
+
+
+def test_nagios_days(world, at):
+    """The figure is of the day that the text and the JSON tell."""
+    r, doc = Run("--nagios", "--ca", world.ca, at("expired")), Check("--ca", world.ca, at("expired")).doc
+    days = float(re.search(rb"days_left=(\S+?);", r.out)[1])
+    assert b", 1 day ago" in r.out and int(days) == -1 and abs(days - doc["chain"]["days_left"]) < 0.02, r
 
 
 # --- Prometheus -----------------------------------------------------------------------

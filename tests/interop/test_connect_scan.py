@@ -409,3 +409,10 @@ def test_screen_without_a_server(rig):
     """Of what is no server there are no tables."""
     run = Run("--scan", rig.add(servers.Refuser()).target)
     assert run.code == 11 and "no TLS was found" in run.out.decode() and "suites" not in run.out.decode(), run
+
+
+@pytest.mark.parametrize("args", [("--no-such-option", "localhost:1"), ("--ca", "x", "localhost:1"), (), ("a:b:c",)])
+def test_asked_for_in_a_wrong_way(args):
+    """The object is a scan's, then too."""
+    s = Scan(*args)
+    assert s.code == 2 and s.doc["result"] == "usage" and s.err, s

@@ -3,6 +3,7 @@
 
 import select
 import ssl
+import time
 
 import pytest
 
@@ -17,6 +18,12 @@ VERSIONS = ["1.2", "1.3"]
 @pytest.fixture(params=VERSIONS)
 def version(request):
     return request.param
+
+
+@pytest.fixture(params=["ecdsa", "rsa"])
+def cred(request, pki):
+    """An RSA handshake goes to another thread, unless it resumes."""
+    return getattr(pki, request.param)
 
 
 def once(rig, t):
@@ -80,8 +87,8 @@ def s_client(rig, t, pki, version, *args):
     return got
 
 
-def test_openssl_client(rig, pki, version, tmp_path):
-    t = rig.server(pki.ecdsa, rig.add(servers.Echo()).target)
+def test_openssl_client(rig, pki, cred, version, tmp_path):
+    t = rig.server(cred, rig.add(servers.Echo()).target, "--threads", "2")
     ticket = tmp_path / "ticket"
     assert b"\nNew, " in s_client(rig, t, pki, version, "-sess_out", ticket)
     assert b"\nReused, " in s_client(rig, t, pki, version, "-sess_in", ticket)
@@ -152,9 +159,34 @@ def test_ticket_of_a_refused_client_is_no_use(rig, pki):
     assert all(l["result"] == "ok" for l in t.events("close"))
 
 
-def test_tickets_do_not_outlive_the_process(rig, pki, version, tmp_path):
-    """Another process has other keys: a full handshake, no failure."""
+def test_tickets_do_not_outlive_the_process(rig, pki, cred, version, tmp_path):
+    """Another process has other keys: a full handshake, no failure, be it one client
+    after the other; and tickets of its own are good."""
     back = rig.add(servers.Echo())
-    ticket = tmp_path / "ticket"
-    s_client(rig, rig.server(pki.ecdsa, back.target), pki, version, "-sess_out", ticket)
-    assert b"\nNew, " in s_client(rig, rig.server(pki.ecdsa, back.target), pki, version, "-sess_in", ticket)
+    old, new = tmp_path / "old", tmp_path / "new"
+    s_client(rig, rig.server(cred, back.target), pki, version, "-sess_out", old)
+    t = rig.server(cred, back.target)
+    for _ in range(3):
+        assert b"\nNew, " in s_client(rig, t, pki, version, "-sess_in", old, "-sess_out", new)
+    assert b"\nReused, " in s_client(rig, t, pki, version, "-sess_in", new)
+
+
+def test_hello_in_pieces(rig, pki, cred, version):
+    """With and without a ticket in it, cut anywhere."""
+    t = rig.server(cred, rig.add(servers.Echo()).target)
+    ctx, session = tlsend.context(versions=tlsend.VERSIONS[version]), None
+    for cut in (1, 5, 9, 60, -1, -40):
+        a = rig.dial_tls(t, ctx, session=session, handshake=False)
+        with pytest.raises(ssl.SSLWantReadError):
+            a.obj.do_handshake()
+        hello = a.take()
+        a.sock.sendall(hello[:cut])
+        time.sleep(0.02)
+        a.sock.sendall(hello[cut:])
+        a.handshake()
+        a.send(b"hello")
+        assert ends.recv_exactly(a, 5) == ends.digest(b"hello")
+        assert a.obj.session_reused == bool(session), cut
+        session = a.obj.session
+        a.shut()
+        a.close()

@@ -8,7 +8,7 @@ import pytest
 
 from connects import Check, Talker, together
 from starttls_scripts import mysql_packet
-from starttls_servers import DB_USER, Dovecot, Exim, Inspircd, Mariadb, Postgres, Prosody, Slapd, Vsftpd
+from starttls_servers import DB_USER, Dovecot, Exim, Inspircd, Mariadb, Postfix, Postgres, Prosody, Slapd, Vsftpd
 
 
 class At:
@@ -93,6 +93,20 @@ def test_exim(rig, pki, at):
     t.ask(b"MAIL FROM:<joe@client.test>\n", b"250 OK")
     t.ask(b"QUIT\n", b"221 ")
     t.over()
+
+
+def test_postfix(rig, pki, at):
+    p = rig.start(Postfix(pki.ecdsa))
+    smtp = at("smtp", p.ports["smtp"])
+    smtp.fine()
+    t = smtp.talker("--crlf")
+    assert b"STARTTLS" not in t.ask(b"EHLO client.test\n", b"250 CHUNKING\r\n")
+    for line, answer in ((b"MAIL FROM:<joe@client.test>", b"250 2.1.0 "), (b"RCPT TO:<ann@localhost>", b"250 2.1.5 "),
+                         (b"DATA", b"354 "), (b"Subject: hello\n\nhello\n.", b"250 2.0.0 Ok: queued"), (b"QUIT", b"221 ")):
+        t.ask(line + b"\n", answer)
+    t.over()
+    Check("--ca", pki.ca, f"localhost:{p.ports['smtps']}").fine()
+    at("smtp", rig.start(Postfix(None)).ports["smtp"]).refused("STARTTLS is not offered (capabilities: ")
 
 
 def test_slapd(rig, pki, at):

@@ -22,7 +22,8 @@ LIBRARIES = {
     "gnutls/": ["lib/tls/", "lib/crypto/", "cli/version.c"],
     "nettle/": ["lib/crypto/"],
     "sodium": ["lib/crypto/", "lib/tls/", "cli/version.c"],
-    "openssl/": ["lib/tls/aead_engines.c"],
+    "openssl/": ["lib/tls/aead_engines.c", "lib/tls/libcrypto.c", "lib/tls/signer.c"],
+    "intel-ipsec-mb": ["lib/tls/aead_ipsec_mb.c"],
     "jansson": ["lib/report/"],
 }
 

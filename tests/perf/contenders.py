@@ -108,7 +108,8 @@ class Tlskit(Contender):
 
     def version(self):
         rows = said(TLSKIT, "--version").splitlines()
-        return ", ".join(row for row in rows if re.match(r"(tlskit|GnuTLS|libsodium) ", row)) or "tlskit ?"
+        named = [row for row in rows if re.match(r"(tlskit|GnuTLS) ", row)]
+        return ", ".join(named + re.findall(r"^(\S+ by \S+)", "\n".join(rows), re.M)) or "tlskit ?"
 
 
 class Stunnel(Contender):

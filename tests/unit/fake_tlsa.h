@@ -9,8 +9,7 @@
 /* tlsa_lookup of the library, by the linker's --wrap: it answers names under fake.test
  * itself and passes all others on. The first label says what comes: "secure" the record
  * 3 1 1 with 32 bytes of 0xab, "none" no records, "fails" ERR_RESOLVE, "held" what
- * "secure" says when the test lets it go, "slow" the same after 2 ms, "late" ERR_TIMEOUT
- * when the time is up. */
+ * "secure" says when the test lets it go, "slow" the same after 2 ms. */
 
 struct fake_tlsa {
 	const bool wrapped; /* the linker knows --wrap */

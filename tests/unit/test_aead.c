@@ -90,13 +90,15 @@ Test(aead, published_vectors)
 #ifdef HAVE_LIBCRYPTO
 	check_engine("libcrypto", sizeof(vectors) / sizeof(*vectors));
 #endif
+	if (aead_ipsec_mb_version())
+		check_engine("ipsec-mb", sizeof(vectors) / sizeof(*vectors));
 	check_engine("none", 0);
 }
 
 /* Engines may change in the middle of a stream: what one sealed each other opens. */
 Test(aead, engines_agree)
 {
-	static const char *const engines[] = { "GnuTLS", "libsodium", "libcrypto" };
+	static const char *const engines[] = { "GnuTLS", "libsodium", "libcrypto", "ipsec-mb" };
 	static const gnutls_cipher_algorithm_t ciphers[] = { GNUTLS_CIPHER_AES_128_GCM, GNUTLS_CIPHER_AES_256_GCM,
 		GNUTLS_CIPHER_CHACHA20_POLY1305 };
 	static uint8_t key_bytes[32] = { 7 }, nonce[12] = { 9 }, aad[13] = { 23 }, data[16401 + AEAD_TAG_SIZE];
@@ -105,8 +107,8 @@ Test(aead, engines_agree)
 	for (c = 0; c < sizeof(ciphers) / sizeof(*ciphers); c++) {
 		gnutls_datum_t key = { key_bytes, (unsigned)gnutls_cipher_get_key_size(ciphers[c]) };
 
-		for (i = 0; i < 3; i++)
-			for (k = 0; k < 3; k++)
+		for (i = 0; i < AEAD_ENGINES; i++)
+			for (k = 0; k < AEAD_ENGINES; k++)
 				for (n = 1; n <= 16401; n = n * 3 + 1) {
 					struct aead *a = aead_new_by(engines[i], ciphers[c], &key), *b = aead_new_by(engines[k], ciphers[c], &key);
 

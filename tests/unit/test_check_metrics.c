@@ -31,14 +31,14 @@ Test(check_metrics, nagios)
 	struct check *c;
 
 	expect_line(check_sample_ok(), 30, 14, "TLS OK - example.com:443 TLS1.3, certificate valid for 81 days (until "
-		"2027-02-19) | days_left=81;30:;14: time=0.034s;;;0\n");
+		"2027-02-19) | days_left=81.04;30:;14: time=0.034s;;;0\n");
 	expect_line(check_sample_ok(), NAN, NAN, "TLS OK - example.com:443 TLS1.3, certificate valid for 81 days (until "
-		"2027-02-19) | days_left=81;; time=0.034s;;;0\n");
+		"2027-02-19) | days_left=81.04;; time=0.034s;;;0\n");
 	expect_line(check_sample_soon(), 30, 7.5, "TLS WARNING - example.com:443: the certificate expires in 13 days, on "
-		"2026-12-14 | days_left=13;30:;7.50: time=0.034s;;;0\n");
+		"2026-12-14 | days_left=13.96;30:;7.50: time=0.034s;;;0\n");
 	expect_line(check_sample_bad(), 30, 14, "TLS CRITICAL - example.com:8443: the certificate is self-signed and not "
 		"trusted here; the certificate expired on 2026-05-01, 213 days ago; the certificate is not for example.com | "
-		"days_left=-214;30:;14: time=0.034s;;;0\n");
+		"days_left=-213.01;30:;14: time=0.034s;;;0\n");
 	expect_line(check_sample_dns(), 30, 14, "TLS CRITICAL - no.example:443: no.example has no address: Name or service "
 		"not known | days_left=U;30:;14: time=0.001s;;;0\n");
 	expect_line(check_sample_psk(), 30, 14, "TLS OK - unix:/run/app.sock TLS1.3 | days_left=U;30:;14: time=0.034s;;;0\n");
@@ -49,10 +49,10 @@ Test(check_metrics, nagios)
 	c->verified = false;
 	c->days_left = 1.5;
 	expect_line(c, 30, 14, "TLS OK - example.com:443 TLS1.3, not verified, certificate valid for 1 day (until "
-		"2027-02-19) | days_left=1;30:;14: time=0.034s;;;0\n");
+		"2027-02-19) | days_left=1.50;30:;14: time=0.034s;;;0\n");
 	c = check_sample_ok();
 	c->days_left = -0.5; /* and a pin that fits */
-	expect_line(c, 30, 14, "TLS OK - example.com:443 TLS1.3, certificate expired on 2027-02-19 | days_left=-1;30:;14: "
+	expect_line(c, 30, 14, "TLS OK - example.com:443 TLS1.3, certificate expired on 2027-02-19 | days_left=-0.50;30:;14: "
 		"time=0.034s;;;0\n");
 }
 
@@ -78,6 +78,59 @@ Test(check_metrics, nagios_line)
 		free(line);
 		check_free(c);
 	}
+}
+
+/* The text and the figure are of the same day, and percents are as exact as their limit. */
+Test(check_metrics, nagios_days)
+{
+	struct check *c = check_sample_ok();
+
+	c->days_left = -10.008;
+	expect_line(c, NAN, NAN, "TLS OK - example.com:443 TLS1.3, certificate expired on 2027-02-19 | days_left=-10.01;; "
+		"time=0.034s;;;0\n");
+	c = check_sample_ok();
+	c->days_left = 5.419;
+	expect_line(c, 5.4, NAN, "TLS OK - example.com:443 TLS1.3, certificate valid for 5 days (until 2027-02-19) | "
+		"days_left=5.41;5.40:; time=0.034s;;;0\n");
+	c = check_sample_ok();
+	c->days_left = 29.9999;
+	expect_line(c, 30, NAN, "TLS OK - example.com:443 TLS1.3, certificate valid for 29 days (until 2027-02-19) | "
+		"days_left=29.99;30:; time=0.034s;;;0\n");
+}
+
+static void expect_all(struct check **checks, size_t n, bool addresses, const char *expected)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	cr_assert_eq(check_write_nagios_all(out, (const struct check *const *)checks, n, addresses), 0);
+	fclose(out);
+	sample_same(text, expected);
+	free(text);
+	for (size_t i = 0; i < n; i++)
+		check_free(checks[i]);
+}
+
+/* Of several lines Nagios takes what stands behind a bar in the first, and all behind the
+ * next bar, for figures. */
+Test(check_metrics, nagios_of_several)
+{
+	struct check *one[] = { check_sample_dns() }, *two[] = { check_sample_dns(), check_sample_ok() };
+	struct check *three[] = { check_new("it's=a|b"), check_sample_psk(), check_sample_ok() };
+
+	expect_all(one, 1, false, "TLS CRITICAL - no.example:443: no.example has no address: Name or service not known | "
+		"'https://no.example/ days_left'=U;; 'https://no.example/ time'=0.001s;;;0\n");
+	two[1]->warn_days = 30;
+	expect_all(two, 2, true, "TLS CRITICAL - no.example:443: no.example has no address: Name or service not known | "
+		"'https://no.example/ days_left'=U;; 'https://no.example/ time'=0.001s;;;0\n"
+		"TLS OK - example.com:443 TLS1.3, certificate valid for 81 days (until 2027-02-19) | "
+		"'example.com 192.0.2.1:443 days_left'=81.04;30:; 'example.com 192.0.2.1:443 time'=0.034s;;;0\n");
+	expect_all(three, 3, false, "TLS OK - it's=a?b, not verified | 'it?s?a?b days_left'=U;; 'it?s?a?b time'=U;;;0\n"
+		"TLS OK - unix:/run/app.sock TLS1.3\n"
+		"TLS OK - example.com:443 TLS1.3, certificate valid for 81 days (until 2027-02-19) | "
+		"'unix:/run/app.sock days_left'=U;; 'unix:/run/app.sock time'=0.034s;;;0\n"
+		"'example.com days_left'=81.04;; 'example.com time'=0.034s;;;0\n");
 }
 
 /* --- Prometheus ------------------------------------------------------------------------------ */
@@ -230,6 +283,48 @@ Test(check_metrics, addresses)
 		"tlskit_probe_success{target=\"b\"} 1\n#"));
 	free(text);
 	for (size_t i = 0; i < 4; i++)
+		check_free(checks[i]);
+}
+
+/* What is written tells series apart: these targets are one, once they are clean. */
+Test(check_metrics, clean_targets)
+{
+	struct check *checks[] = { check_new("a\x01"), check_new("b"), check_new("a\x02"), check_new("a?") };
+	char *text = metrics(checks, 4);
+
+	expect_grammar(text);
+	cr_expect_not_null(strstr(text, "\ntlskit_probe_success{target=\"a?\",address=\"\"} 1\n"
+		"tlskit_probe_success{target=\"b\"} 1\n#"));
+	free(text);
+	for (size_t i = 0; i < 4; i++)
+		check_free(checks[i]);
+}
+
+/* As they were given, however many there are. */
+Test(check_metrics, order)
+{
+	enum { MANY = 1000 };
+	struct check *checks[MANY];
+	char *text, *at;
+
+	for (size_t i = 0; i < MANY; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "h%zu", i * 7919 % MANY);
+		checks[i] = check_new(name);
+	}
+	text = metrics(checks, MANY);
+	at = strstr(text, "\ntlskit_probe_success{");
+	for (size_t i = 0; i < MANY; i++) {
+		char line[64];
+		size_t n = (size_t)snprintf(line, sizeof(line), "\ntlskit_probe_success{target=\"%s\"} 1", checks[i]->target);
+
+		cr_assert(at && strncmp(at, line, n) == 0, "%s", line);
+		at += n;
+	}
+	cr_expect_eq(strncmp(at, "\n#", 2), 0);
+	free(text);
+	for (size_t i = 0; i < MANY; i++)
 		check_free(checks[i]);
 }
 

@@ -65,31 +65,77 @@ Test(loop, watch_tells_changes_once)
 	}
 }
 
-Test(loop, reset_is_both_directions)
+/* Ends of a peer that has not read what was sent: nothing can be written any more. */
+enum leaving { RESETS, CLOSES, HANGS_UP, LEAVINGS };
+
+static void leave(int fd, enum leaving how)
 {
 	struct linger now = { .l_onoff = 1 };
+
+	if (how == HANGS_UP) {
+		cr_assert_eq(shutdown(fd, SHUT_RDWR), 0);
+		return;
+	}
+	if (how == RESETS)
+		cr_assert_eq(setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now)), 0);
+	close(fd);
+}
+
+static void check_leaving(bool tcp, enum leaving how)
+{
 	struct loop *l = must_loop();
-	struct seen s = { 0 }, got;
+	struct seen s = { 0 };
 	struct loop_watch *w;
 	char junk[4096] = { 0 };
 	struct err e;
 	int fd[2];
 
-	/* Not writable, so that only the reset can say LOOP_WRITE. */
-	stream_pair(true, fd);
+	/* Not writable, so that only the end can say LOOP_WRITE. */
+	stream_pair(tcp, fd);
 	make_nonblocking(fd[0]);
 	while (write(fd[0], junk, sizeof(junk)) > 0)
 		continue;
 	w = loop_watch_new(l, fd[0], note_ready, &s, &e);
 	cr_assert_not_null(w);
 	cr_assert_eq(look(l, &s).calls, 0);
-	cr_assert_eq(setsockopt(fd[1], SOL_SOCKET, SO_LINGER, &now, sizeof(now)), 0);
-	close(fd[1]);
-	got = look(l, &s);
-	cr_assert_eq(got.ready, LOOP_READ | LOOP_WRITE);
+	leave(fd[1], how);
+	cr_assert_eq(look(l, &s).ready & ~LOOP_END, LOOP_READ | LOOP_WRITE, "tcp %d, leaving %d", tcp, how);
 	loop_watch_free(w);
 	close(fd[0]);
+	if (how == HANGS_UP)
+		close(fd[1]);
 	loop_free(l);
+}
+
+Test(loop, an_end_is_both_directions)
+{
+	for (int tcp = 0; tcp < 2; tcp++)
+		for (enum leaving how = 0; how < LEAVINGS; how++)
+			check_leaving(tcp, how);
+}
+
+Test(loop, a_fin_is_told_from_data)
+{
+	for (int tcp = 0; tcp < 2; tcp++) {
+		struct loop *l = must_loop();
+		struct seen s = { 0 };
+		struct loop_watch *w;
+		struct err e;
+		int fd[2];
+
+		stream_pair(tcp, fd);
+		w = loop_watch_new(l, fd[0], note_ready, &s, &e);
+		cr_assert_not_null(w);
+		cr_assert_eq(write(fd[1], "x", 1), 1);
+		cr_assert_eq(look(l, &s).ready & LOOP_END, 0);
+		cr_assert_eq(write(fd[1], "x", 1), 1);
+		shutdown(fd[1], SHUT_WR);
+		cr_assert_eq(look(l, &s).ready & LOOP_END, loop_tells_end(l) ? LOOP_END : 0);
+		loop_watch_free(w);
+		close(fd[0]);
+		close(fd[1]);
+		loop_free(l);
+	}
 }
 
 Test(loop, what_cannot_be_watched_is_an_error)

@@ -285,3 +285,58 @@ Test(hello, what_is_none)
 	hello[5] = 2;
 	cr_assert_eq(hello_narrow(hello, n, LIST(3)), n);
 }
+
+/* --- what it offers ------------------------------------------------------------------------- */
+
+/* An extension of a hello: 0xffff is the end. */
+struct extension {
+	unsigned type;
+	size_t size;
+};
+
+static size_t add_extensions(uint8_t *b, size_t n, const struct extension *e)
+{
+	size_t at = n + 2, length;
+
+	for (; e->type != 0xffff; e++) {
+		memcpy(b + at, (uint8_t[]){ (uint8_t)(e->type >> 8), (uint8_t)e->type, (uint8_t)(e->size >> 8), (uint8_t)e->size }, 4);
+		memset(b + at + 4, 41, e->size);
+		at += 4 + e->size;
+	}
+	length = at - n - 2;
+	b[n] = (uint8_t)(length >> 8);
+	b[n + 1] = (uint8_t)length;
+	b[3] = (uint8_t)((at - 5) >> 8);
+	b[4] = (uint8_t)(at - 5);
+	return at;
+}
+
+static bool resumes(const struct extension *e)
+{
+	uint8_t hello[2048], *cut;
+	size_t n = make_hello(hello, LIST(0x1301, 0x1302), 0);
+	bool r;
+
+	hello[n++] = 1; /* compression: none */
+	hello[n++] = 0;
+	n = add_extensions(hello, n, e);
+	r = hello_resumes(hello, n);
+	for (size_t k = 0; k < n; k++) { /* nothing beyond is read */
+		cut = malloc(k + 1);
+		cr_assert_not_null(cut);
+		memcpy(cut, hello, k);
+		cr_assert_not(hello_resumes(cut, k));
+		free(cut);
+	}
+	return r;
+}
+
+#define EXTENSIONS(...) (const struct extension[]){ __VA_ARGS__ __VA_OPT__(,) { 0xffff, 0 } }
+
+Test(hello, whether_it_resumes)
+{
+	cr_assert(resumes(EXTENSIONS({ 0, 9 }, { 41, 100 })));
+	cr_assert(resumes(EXTENSIONS({ 35, 1 }, { 0, 9 })));
+	cr_assert_not(resumes(EXTENSIONS({ 0, 9 }, { 35, 0 }, { 51, 38 })), "an empty one asks for a ticket");
+	cr_assert_not(resumes(EXTENSIONS()));
+}

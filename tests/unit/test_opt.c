@@ -152,6 +152,7 @@ static const struct {
 	{ { "-x" }, "unknown option -x; see tlskit test --help" },
 	{ { "-4x" }, "unknown option -x; see tlskit test --help" },
 	{ { "-log", "json" }, "unknown option -log; did you mean --log?" },
+	{ { "-cert", "x.pem" }, "unknown option -cert; did you mean --cert?" }, /* and not the file "ert" */
 	{ { "---ipv4" }, "unknown option ---ipv4; did you mean --ipv4?" },
 	{ { "--\x1b[2J" }, "unknown option --?[2J; see tlskit test --help" },
 	{ { "--ipv4=yes" }, "--ipv4 takes no value, but got \"yes\"" },

@@ -88,15 +88,42 @@ Test(probe_asks, looked_up_slowly)
 	cr_assert_str_eq(probing.check->dane, "no-match");
 }
 
-/* However the two clocks run: it is the deadline that is told, once. */
-Test(probe_asks, looked_up_too_slowly)
+/* Without a connection that is what is wrong, whichever of the two is there first. */
+static void must_be_refused(const char *host)
 {
-	look_up("late.fake.test");
-	probing.goal.timeout_ms = 50;
-	probing_run();
+	char target[64];
+
+	look_up(host);
+	snprintf(target, sizeof(target), "%s:%u", host, peer_nobody());
+	probing_start(target);
+	probing_wait();
+	probing_must_end(CHECK_CONNECT);
+	cr_assert_eq(probing.check->n_faults, 1);
+	cr_assert_null(probing.check->dane);
+}
+
+Test(probe_asks, looked_up_and_nobody_listens)
+{
+	must_be_refused("none.fake.test");
+}
+
+Test(probe_asks, nobody_listens_while_it_is_looked_up)
+{
+	must_be_refused("held.fake.test");
+	fake_tlsa_let_go();
+}
+
+/* The deadline ends it, and not the limit of the look-up. */
+Test(probe_asks, looked_up_without_an_answer)
+{
+	probing.goal.timeout_ms = 80;
+	run_host("held.fake.test");
 	probing_must_end(CHECK_DEADLINE);
 	probing_must_say(CHECK_DEADLINE, CHECK_AT_DNS, "no answer from the DNS about TLSA records");
 	cr_assert_eq(probing.check->n_faults, 1);
+	cr_assert_null(probing.check->dane);
+	cr_assert_gt(fake_tlsa.timeout_ms, 80);
+	fake_tlsa_let_go();
 }
 
 /* --- an OCSP responder ------------------------------------------------------------------------- */

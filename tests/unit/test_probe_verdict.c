@@ -60,6 +60,18 @@ Test(probe_verdict, below_the_critical_limit)
 	cr_assert_eq(check_nagios_state(probing.check), 2);
 }
 
+Test(probe_verdict, the_last_day)
+{
+	check_limits(-1, 1, 3600, "30", NULL);
+	probing_must_say(CHECK_EXPIRY, CHECK_AT_EXPECT, "in 23 hours (--warn 30)");
+}
+
+Test(probe_verdict, the_last_hour)
+{
+	check_limits(-1, 1, 86400 - 3601, NULL, "30");
+	probing_must_say(CHECK_EXPIRY, CHECK_AT_EXPECT, "in 1 hour (--crit 30)");
+}
+
 Test(probe_verdict, between_both_limits)
 {
 	check_limits(-1, 20, 0, "30", "10");
