@@ -141,7 +141,7 @@ rfc1413_query_timeout = 0s
 class Postfix(Server):
     """With a configuration, a queue and data of its own. What it is sent it throws away."""
 
-    name = "postfix"
+    name, package = "postfix", PEERS + ", where no other mail server is,"
     more = ("smtp", "smtps")
     limit = os.setsid  # it ends its children as a group
 
