@@ -9,9 +9,11 @@
 
 #include "cli/version.h"
 #include "lib/tls/aead.h"
+#include "lib/tls/x25519.h"
 
 void version_print(FILE *out)
 {
+	const struct x25519_choice *x = x25519_choose();
 	const struct aead_choice *c;
 
 	fprintf(out, "tlskit %s\n", PACKAGE_VERSION);
@@ -30,4 +32,6 @@ void version_print(FILE *out)
 			fprintf(out, "%s %s %.0f MB/s", k ? "," : ":", c->tried[k].engine, c->tried[k].mb_s);
 		fputs(")\n", out);
 	}
+	if (x)
+		fprintf(out, "X25519 by %s (here: Nettle %.0f µs, libsodium %.0f µs)\n", x->engine, x->nettle_us, x->sodium_us);
 }

@@ -17,6 +17,7 @@
 #include "lib/relay/worker.h"
 #include "lib/tls/aead.h"
 #include "lib/tls/ktls.h"
+#include "lib/tls/x25519.h"
 
 #define FILES_RESERVED  64 /* log, libraries, listeners, resolver */
 #define HEAP_KEEP       (8 * 1024 * 1024)
@@ -348,8 +349,9 @@ static uint64_t connection_limit(uint64_t wanted)
 }
 
 /* The measurement is made now, and not on the first connection's time. */
-static void choose_ciphers(void)
+static void choose_engines(void)
 {
+	const struct x25519_choice *x = x25519_choose();
 	const struct aead_choice *c;
 	size_t i, k;
 
@@ -357,6 +359,9 @@ static void choose_ciphers(void)
 		for (k = 0; k < c->n; k++)
 			log_msg(LOG_DEBUG, "%s by %s: %.0f MB/s%s", c->cipher, c->tried[k].engine, c->tried[k].mb_s,
 				c->tried[k].engine == c->engine ? ", the one in use" : "");
+	if (x)
+		log_msg(LOG_DEBUG, "X25519: Nettle %.1f µs, libsodium %.1f µs a key share and secret; %s is in use", x->nettle_us,
+			x->sodium_us, x->engine);
 }
 
 static bool wants_kernel(const struct tunnel_options *o)
@@ -379,7 +384,7 @@ struct tunnel *tunnel_open(const struct tunnel_options *o, struct err *e)
 	t->on_close_arg = o->on_close_arg;
 	t->single = o->listen->kind == ADDR_STDIO || o->targets[0].kind == ADDR_STDIO;
 	limit_keep_heap(HEAP_KEEP);
-	choose_ciphers();
+	choose_engines();
 	t->setup.kernel = wants_kernel(o) && ktls_system->available();
 	if (wants_kernel(o) && !t->setup.kernel)
 		log_msg(LOG_WARN, "--dataplane ktls: this kernel offers no TLS (is its module loaded? modprobe tls); "
