@@ -27,6 +27,7 @@ static struct {
 	typeof(EVP_PKEY_get_size) *size;
 	typeof(EVP_MD_fetch) *digest;
 	typeof(EVP_PKEY_CTX_new_from_pkey) *new_context;
+	typeof(EVP_PKEY_CTX_dup) *copy_context;
 	typeof(EVP_PKEY_CTX_free) *free_context;
 	typeof(EVP_PKEY_sign_init) *begin;
 	typeof(EVP_PKEY_sign) *sign;
@@ -67,6 +68,7 @@ static void load(void)
 		LAZY_SYMBOL(evp, size, EVP_PKEY_get_size),
 		LAZY_SYMBOL(evp, digest, EVP_MD_fetch),
 		LAZY_SYMBOL(evp, new_context, EVP_PKEY_CTX_new_from_pkey),
+		LAZY_SYMBOL(evp, copy_context, EVP_PKEY_CTX_dup),
 		LAZY_SYMBOL(evp, free_context, EVP_PKEY_CTX_free),
 		LAZY_SYMBOL(evp, begin, EVP_PKEY_sign_init),
 		LAZY_SYMBOL(evp, sign, EVP_PKEY_sign),
@@ -82,27 +84,22 @@ static void load(void)
 		schemes[i].digest = evp.digest(NULL, schemes[i].digest_name, NULL);
 }
 
-static const struct scheme *scheme_of(gnutls_sign_algorithm_t sign)
-{
-	size_t i;
-
-	for (i = 0; i < SCHEMES; i++)
-		if (schemes[i].sign == sign)
-			return schemes[i].digest ? &schemes[i] : NULL;
-	return NULL;
-}
-
 /* --- a key ------------------------------------------------------------------------- */
 
 struct signer {
 	gnutls_privkey_t own; /* GnuTLS's */
 	EVP_PKEY *fast; /* libcrypto's */
+	EVP_PKEY_CTX *ready[SCHEMES]; /* to be copied, by any thread; NULL: not with this key */
 };
 
 static void signer_free(struct signer *s)
 {
+	size_t i;
+
 	if (!s)
 		return;
+	for (i = 0; i < SCHEMES; i++)
+		evp.free_context(s->ready[i]);
 	if (s->own)
 		gnutls_privkey_deinit(s->own);
 	if (s->fast)
@@ -124,22 +121,6 @@ static EVP_PKEY *import(gnutls_x509_privkey_t key)
 	return fast;
 }
 
-static struct signer *signer_open(gnutls_x509_privkey_t key)
-{
-	struct signer *s = calloc(1, sizeof(*s));
-
-	if (!s)
-		return NULL;
-	s->fast = import(key);
-	if (s->fast && gnutls_privkey_init(&s->own) == 0 &&
-		gnutls_privkey_import_x509(s->own, key, GNUTLS_PRIVKEY_IMPORT_COPY) == 0)
-		return s;
-	signer_free(s);
-	return NULL;
-}
-
-/* --- signatures -------------------------------------------------------------------- */
-
 static bool set_up(EVP_PKEY_CTX *c, const struct scheme *scheme)
 {
 	if (evp.begin(c) != 1)
@@ -151,17 +132,61 @@ static bool set_up(EVP_PKEY_CTX *c, const struct scheme *scheme)
 	return scheme->padding != RSA_PKCS1_PSS_PADDING || evp.set_salt(c, RSA_PSS_SALTLEN_DIGEST) == 1;
 }
 
+/* What libcrypto looks up for a signature costs a tenth of one with ECDSA: once a key. */
+static void get_ready(struct signer *s, bool rsa)
+{
+	const struct scheme *scheme;
+	size_t i;
+
+	for (i = 0; i < SCHEMES; i++) {
+		scheme = &schemes[i];
+		if (!scheme->digest || (scheme->padding != 0) != rsa)
+			continue;
+		s->ready[i] = evp.new_context(NULL, s->fast, NULL);
+		if (s->ready[i] && !set_up(s->ready[i], scheme)) {
+			evp.free_context(s->ready[i]);
+			s->ready[i] = NULL;
+		}
+	}
+}
+
+static struct signer *signer_open(gnutls_x509_privkey_t key)
+{
+	struct signer *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->fast = import(key);
+	if (s->fast && gnutls_privkey_init(&s->own) == 0 &&
+		gnutls_privkey_import_x509(s->own, key, GNUTLS_PRIVKEY_IMPORT_COPY) == 0) {
+		get_ready(s, gnutls_x509_privkey_get_pk_algorithm(key) == GNUTLS_PK_RSA);
+		return s;
+	}
+	signer_free(s);
+	return NULL;
+}
+
+/* --- signatures -------------------------------------------------------------------- */
+
+static EVP_PKEY_CTX *context_for(const struct signer *s, gnutls_sign_algorithm_t sign)
+{
+	size_t i;
+
+	for (i = 0; i < SCHEMES; i++)
+		if (schemes[i].sign == sign)
+			return s->ready[i] ? evp.copy_context(s->ready[i]) : NULL;
+	return NULL;
+}
+
 /* 0, or -1: not with this one. */
 static int sign_fast(struct signer *s, gnutls_sign_algorithm_t sign, const gnutls_datum_t *hash, gnutls_datum_t *out)
 {
-	const struct scheme *scheme = scheme_of(sign);
-	EVP_PKEY_CTX *c = scheme ? evp.new_context(NULL, s->fast, NULL) : NULL;
+	EVP_PKEY_CTX *c = context_for(s, sign);
 	unsigned char made[SIGNATURE_MAX];
 	size_t n = sizeof(made);
 	int r = -1;
 
-	if (c && evp.size(s->fast) <= SIGNATURE_MAX && set_up(c, scheme) &&
-		evp.sign(c, made, &n, hash->data, hash->size) == 1) {
+	if (c && evp.size(s->fast) <= SIGNATURE_MAX && evp.sign(c, made, &n, hash->data, hash->size) == 1) {
 		out->data = gnutls_malloc(n);
 		out->size = (unsigned)n;
 		if (out->data) {
