@@ -16,6 +16,9 @@
 #ifndef MSG_NOSIGNAL
 #define MSG_NOSIGNAL 0 /* macOS: SO_NOSIGPIPE, set in sock_tune */
 #endif
+#ifndef MSG_MORE
+#define MSG_MORE 0 /* Linux alone */
+#endif
 
 void sock_init(struct sock *s, int fd)
 {
@@ -109,6 +112,11 @@ long sock_write_result(struct sock *s, ssize_t r, size_t total)
 	return SOCK_FAILED;
 }
 
+static int write_flags(const struct sock *s)
+{
+	return MSG_NOSIGNAL | (s->last ? MSG_MORE : 0);
+}
+
 long sock_writev(struct sock *s, const struct iovec *iov, int n, size_t total)
 {
 	struct msghdr m = { .msg_iov = (struct iovec *)iov, .msg_iovlen = n };
@@ -119,7 +127,7 @@ long sock_writev(struct sock *s, const struct iovec *iov, int n, size_t total)
 	if (!s->writable)
 		return SOCK_BLOCKED;
 	do {
-		r = sendmsg(s->fd, &m, MSG_NOSIGNAL);
+		r = sendmsg(s->fd, &m, write_flags(s));
 	} while (r < 0 && errno == EINTR);
 	return sock_write_result(s, r, total);
 }
@@ -131,7 +139,7 @@ long sock_write(struct sock *s, const void *data, size_t size)
 	if (!s->writable)
 		return SOCK_BLOCKED;
 	do {
-		r = send(s->fd, data, size, MSG_NOSIGNAL);
+		r = send(s->fd, data, size, write_flags(s));
 	} while (r < 0 && errno == EINTR);
 	return sock_write_result(s, r, size);
 }

@@ -31,6 +31,7 @@ struct sock {
 	bool sparing; /* set by the owner, if loop_tells_end */
 	bool ending; /* the loop told of a FIN: set by the watch's callback */
 	bool unsure; /* readable was given up on a short read */
+	bool last; /* set by the owner: the FIN follows at once, and goes in one segment with what is written */
 	int error; /* errno of the last call that failed, 0: none */
 };
 

@@ -41,6 +41,7 @@ static enum flow_status run(struct flow *f, struct pipe *p, struct err *why)
 
 	if (p->done || p->broken)
 		return FLOW_WAIT;
+	p->last = p == &f->up ? f->down.done : f->up.done;
 	switch (pipe_run(p, &e)) {
 	case PIPE_MORE:
 		return FLOW_MORE;

@@ -140,6 +140,8 @@ static enum pipe_status finish(struct pipe *p, struct err *e)
 	enum pipe_status r = PIPE_MORE;
 
 	if (p->to->tls) {
+		/* what is unread makes the close a reset, which would overtake it */
+		p->to->sock.last = p->last && !p->to->sock.readable;
 		if (session_close_notify(p->to->tls, e) < 0)
 			return PIPE_TO_FAILED;
 		r = flush_to(p, e);

@@ -20,6 +20,7 @@ struct pipe {
 	uint64_t bytes; /* of plaintext that `to` has taken */
 	bool ended; /* `from` will say no more (FIN or close_notify) */
 	bool done; /* and `to` was told so, after all there was */
+	bool last; /* the other direction is done: with this one the connections are closed */
 	bool broken; /* `to` takes no more: what `from` still says is lost */
 	/* for splice.c */
 	struct kpipe_pool *kpipes; /* the worker's; NULL: every byte comes here */

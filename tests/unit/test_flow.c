@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "lib/relay/flow.h"
+#include "tests/unit/net_util.h"
 #include "tests/unit/pair.h"
 
 static struct buf_pool *pool;
@@ -61,7 +62,7 @@ static void shake(void)
 	cr_assert(a == 0 && b == 0);
 }
 
-static void open_flow(bool allow_truncation)
+static void open_flow_over(bool tcp, bool allow_truncation)
 {
 	struct tls_options so = pair_options(TLS_SERVER), co = pair_options(TLS_CLIENT);
 	int fd[2];
@@ -70,7 +71,9 @@ static void open_flow(bool allow_truncation)
 	cr_assert((server_config = config_new(&so, &why)) && (client_config = config_new(&co, &why)));
 	why = (struct err){ 0 };
 	pool = buf_pool_new(1 << 20);
-	cr_assert(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fd) == 0);
+	stream_pair(tcp, fd);
+	sock_tune(fd[0]);
+	sock_tune(fd[1]);
 	sock_init(&client_sock, fd[0]);
 	end_init(&front, fd[1]);
 	cr_assert(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fd) == 0);
@@ -81,6 +84,11 @@ static void open_flow(bool allow_truncation)
 	cr_assert(client && front.tls);
 	shake();
 	flow_init(&flow, &front, &back, allow_truncation, false);
+}
+
+static void open_flow(bool allow_truncation)
+{
+	open_flow_over(false, allow_truncation);
 }
 
 static void close_flow(void)
@@ -189,6 +197,61 @@ Test(flow, backend_ends_first)
 	backend_hears("still here");
 	client_ends();
 	cr_assert_eq(run(), FLOW_ENDED);
+	close_flow();
+}
+
+/* The client has said all, and the backend's end is what remains. */
+static void say_all_but_the_end(void)
+{
+	open_flow_over(true, false);
+	client_says("ping");
+	client_ends();
+	cr_assert_eq(run(), FLOW_WAIT);
+	backend_hears("ping");
+	shutdown(backend, SHUT_WR);
+}
+
+/* In one segment: nothing goes before the close. */
+Test(flow, the_last_close_notify_waits_for_the_fin)
+{
+	struct err e;
+
+	say_all_but_the_end();
+	ready(&back.sock);
+	front.sock.readable = false; /* all was read */
+	cr_assert_eq(flow_run(&flow, &why), FLOW_ENDED);
+#ifdef MSG_MORE
+	cr_assert_eq(client_reads(&e), SOCK_BLOCKED);
+#endif
+	sock_close(&front.sock, false);
+	cr_assert_eq(client_reads(&e), 0);
+	close_flow();
+}
+
+/* A close with something unread is a reset, which leaves what waits behind. */
+Test(flow, the_last_close_notify_goes_before_a_reset)
+{
+	struct err e;
+
+	say_all_but_the_end();
+	cr_assert_eq(write(client_sock.fd, "?", 1), 1);
+	cr_assert_eq(run(), FLOW_ENDED); /* which tells the front that something is there */
+	cr_assert_eq(client_reads(&e), 0);
+	sock_close(&front.sock, false);
+	close_flow();
+}
+
+/* While the other side may go on for hours. */
+Test(flow, a_first_close_notify_does_not_wait)
+{
+	struct err e;
+
+	open_flow_over(true, false);
+	shutdown(backend, SHUT_WR);
+	ready(&back.sock);
+	front.sock.readable = false;
+	cr_assert_eq(flow_run(&flow, &why), FLOW_WAIT);
+	cr_assert_eq(client_reads(&e), 0);
 	close_flow();
 }
 
