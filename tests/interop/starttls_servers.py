@@ -50,6 +50,12 @@ class Server(OnFreePort):
         return self
 
 
+def dovecot_release():
+    """(2, 3) or (2, 4), which have their settings under different names."""
+    out = subprocess.run(["dovecot", "--version"], capture_output=True, text=True, timeout=20)
+    return tuple(int(n) for n in out.stdout.split()[0].split(".")[:2])
+
+
 class Dovecot(Server):
     name = "dovecot"
     more = {"imap": "imap-login", "pop3": "pop3-login", "lmtp": "lmtp", "sieve": "managesieve-login",
@@ -58,46 +64,76 @@ class Dovecot(Server):
     def installed(self):
         return [p for p, prog in self.more.items() if glob.glob("/usr/lib*/dovecot/" + prog)]
 
-    def argv(self):
-        os.chmod(self.dir, 0o755)  # the processes that talk have a user of their own
-        os.mkdir(self.file("mail"))
-        shutil.chown(self.file("mail"), USER)
-        names, service = {"sieve": "managesieve", "smtp": "submission"}, ""
+    def services(self, address):
+        names, out = {"sieve": "managesieve", "smtp": "submission"}, "service anvil {\n  chroot =\n}\n"
         for proto in self.installed():
             name = names.get(proto, proto)
             login = name if proto == "lmtp" else name + "-login"
             listener = "sieve" if proto == "sieve" else name
-            service += f"service {login} {{\n  chroot =\n  inet_listener {listener} {{\n    address = 127.0.0.1\n" \
-                       f"    port = {self.ports[proto]}\n  }}\n}}\n"
+            out += f"service {login} {{\n  chroot =\n  inet_listener {listener} {{\n    {address} = 127.0.0.1\n" \
+                   f"    port = {self.ports[proto]}\n  }}\n}}\n"
             if proto in ("imap", "pop3"):
-                service += f"service {login} {{\n  inet_listener {listener}s {{\n    port = 0\n  }}\n}}\n"
+                out += f"service {login} {{\n  inet_listener {listener}s {{\n    port = 0\n  }}\n}}\n"
             if proto == "smtp":
-                service += f"service {login} {{\n  inet_listener submissions {{\n    port = 0\n  }}\n}}\n"
-        users = "" if ROOT else f"default_login_user = {ME}\ndefault_internal_user = {ME}\n" \
-                                f"default_internal_group = {GROUP}\n"
+                out += f"service {login} {{\n  inet_listener submissions {{\n    port = 0\n  }}\n}}\n"
+        return out
+
+    def settings_of_2_3(self, group):
         tls = f"ssl = yes\nssl_cert = <{self.cred.cert}\nssl_key = <{self.cred.key}" if self.cred else "ssl = no"
-        return ["-F", "-c", self.file("conf", f"""
-protocols = {" ".join({"smtp": "submission"}.get(p, p) for p in self.installed())}
+        return f"""
 passdb {{
   driver = static
   args = nopassword=y
 }}
 userdb {{
   driver = static
-  args = uid={USER} gid={"nogroup" if ROOT else GROUP}
-}}
-base_dir = {self.dir}/run
-state_dir = {self.dir}/state
-log_path = /dev/stderr
-{tls}
-{users}
-service anvil {{
-  chroot =
+  args = uid={USER} gid={group}
 }}
 mail_location = maildir:{self.dir}/mail
 submission_relay_host = 127.0.0.1
+{tls}
+{self.services("address")}
+"""
+
+    def settings_of_2_4(self, group):
+        tls = f"ssl = yes\nssl_server_cert_file = {self.cred.cert}\nssl_server_key_file = {self.cred.key}" if self.cred \
+            else "ssl = no\nauth_allow_cleartext = yes"
+        return f"""dovecot_config_version = 2.4.0
+dovecot_storage_version = 2.4.0
+passdb static {{
+  fields {{
+    nopassword = yes
+  }}
+}}
+userdb static {{
+  fields {{
+    uid = {USER}
+    gid = {group}
+  }}
+}}
+mail_driver = maildir
+mail_path = {self.dir}/mail
+mail_home = {self.dir}/home
+submission_relay_host = 127.0.0.1
+{tls}
+{self.services("listen")}
+"""
+
+    def argv(self):
+        os.chmod(self.dir, 0o755)  # the processes that talk have a user of their own
+        os.mkdir(self.file("mail"))
+        shutil.chown(self.file("mail"), USER)
+        group = "nogroup" if ROOT else GROUP
+        users = "" if ROOT else f"default_login_user = {ME}\ndefault_internal_user = {ME}\n" \
+                                f"default_internal_group = {GROUP}\n"
+        settings = self.settings_of_2_3(group) if dovecot_release() < (2, 4) else self.settings_of_2_4(group)
+        return ["-F", "-c", self.file("conf", f"""{settings}
+protocols = {" ".join({"smtp": "submission"}.get(p, p) for p in self.installed())}
+base_dir = {self.dir}/run
+state_dir = {self.dir}/state
+log_path = /dev/stderr
 hostname = localhost
-{service}
+{users}
 """)]
 
 
@@ -308,7 +344,7 @@ class Inspircd(Server):
 
     def argv(self):
         tls = f"""<module name="ssl_gnutls"><module name="starttls">
-<gnutls certfile="{self.cred.cert}" keyfile="{self.cred.key}">""" if self.cred else ""
+<sslprofile name="gnutls" provider="gnutls" certfile="{self.cred.cert}" keyfile="{self.cred.key}">""" if self.cred else ""
         conf = self.file("conf", f"""
 <server name="irc.test" description="d" network="n">
 <admin name="a" nick="a" email="a@b.test">

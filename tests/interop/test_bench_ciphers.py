@@ -124,7 +124,7 @@ def test_lists():
 ])
 def test_names(names, found):
     rows = listed(*names, *AEADS)
-    assert {i.split("/")[1] for i in rows} == found and len(rows) == len(set(rows))
+    assert {i.split("/")[1] for i in rows if "-SIV-" not in i} == found and len(rows) == len(set(rows))
 
 
 @pytest.mark.parametrize("name,says", [
