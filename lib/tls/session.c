@@ -17,7 +17,7 @@
 #define READ_FIRST (8 * 1024) /* a ClientHello, a server's flight */
 #define CONTENT_HANDSHAKE 22 /* RFC 8446, B.1 */
 #define EXT_RECORD_SIZE_LIMIT 28 /* RFC 8449 */
-#define READ_MAX   262144
+#define READ_MAX   (512 * 1024)
 
 /* --- the buffered transport ---------------------------------------------------- */
 
