@@ -177,6 +177,7 @@ ParameterizedTest(struct taste *t, sni, both_kinds_of_key)
 	check("www.example.test", t->rsa ? "rsa-wild" : "ec-wild");
 	/* one that cannot verify the name's certificate is shown no other name's */
 	check("b.test", t->rsa ? "" : "ec-b");
+	cr_assert(!t->rsa || strstr(story_pair.err[1].msg, "certificates for the name"), "%s", story_pair.err[1].msg);
 	unconfigure();
 }
 
