@@ -9,7 +9,7 @@
 
 const struct opt tlsopt_identity[] = {
 	{ .name = "cert", .letter = 'c', .type = OPT_LIST, .arg = "FILE", AT(cert), .complete = OPT_COMPLETE_FILE,
-		.help = "Certificate chain, PEM or DER, or a pkcs11: URL. Repeatable: RSA and ECDSA together, several names." },
+		.help = "Certificate chain, PEM or DER, or a pkcs11: URL. Repeatable: a listener shows the one with the name asked for, else with a *. wildcard for it, else the first; of several such, RSA or ECDSA, one that the client can verify." },
 	{ .name = "key", .letter = 'k', .type = OPT_LIST, .arg = "FILE", AT(key), .complete = OPT_COMPLETE_FILE,
 		.help = "Private key of the --cert at the same place. Without it the key is looked for in the --cert file." },
 	{ .name = "psk-file", .type = OPT_STRING, .arg = "FILE", AT(psk_file), .complete = OPT_COMPLETE_FILE,

@@ -14,9 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lib/base/log.h"
+#include "lib/tls/cert_pair.h"
 #include "lib/tls/cert_set.h"
-#include "lib/tls/tlserr.h"
+#include "lib/tls/signer.h"
 
 #define CERT_FILE_MAX (1 << 20)
 #define PIN_BASE64    44
@@ -155,154 +155,6 @@ int cert_pin_parse(const char *option, const char *text, uint8_t pin[CERT_PIN_SI
 	return r;
 }
 
-/* --- files ------------------------------------------------------------------ */
-
-static bool is_url(const char *name)
-{
-	return gnutls_url_is_supported(name) != 0;
-}
-
-static bool is_pem(const gnutls_datum_t *d)
-{
-	return memmem(d->data, d->size, "-----BEGIN", 10) != NULL;
-}
-
-struct chain {
-	gnutls_x509_crt_t *crt;
-	unsigned n;
-};
-
-static void chain_free(struct chain *c)
-{
-	unsigned i;
-
-	for (i = 0; i < c->n; i++)
-		gnutls_x509_crt_deinit(c->crt[i]);
-	gnutls_free(c->crt);
-	c->crt = NULL;
-	c->n = 0;
-}
-
-static int chain_import(struct chain *c, const char *path, const gnutls_datum_t *d, struct err *e)
-{
-	gnutls_x509_crt_fmt_t fmt = is_pem(d) ? GNUTLS_X509_FMT_PEM : GNUTLS_X509_FMT_DER;
-	int r = gnutls_x509_crt_list_import2(&c->crt, &c->n, d, fmt, GNUTLS_X509_CRT_LIST_SORT);
-
-	if (r >= 0)
-		return 0;
-	c->crt = NULL;
-	c->n = 0;
-	if (r == GNUTLS_E_NO_CERTIFICATE_FOUND)
-		return err_set(e, ERR_CONFIG, "--cert %s: no certificate in this file", path);
-	return tlserr_set(e, ERR_CONFIG, r, "--cert %s", path);
-}
-
-static void warn_dates(const char *path, gnutls_x509_crt_t crt)
-{
-	time_t now = time(NULL);
-
-	if (gnutls_x509_crt_get_expiration_time(crt) < now)
-		log_msg(LOG_WARN, "--cert %s: the certificate has expired and will be refused", path);
-	else if (gnutls_x509_crt_get_activation_time(crt) > now)
-		log_msg(LOG_WARN, "--cert %s: the certificate is not valid yet and will be refused", path);
-}
-
-static void warn_mode(const char *option, const char *path)
-{
-	struct stat st;
-
-	if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & S_IROTH))
-		log_msg(LOG_WARN, "%s %s: everybody on this machine can read this key (chmod 600)", option, path);
-}
-
-static int key_import(gnutls_x509_privkey_t key, const char *option, const char *path, const gnutls_datum_t *d,
-	struct err *e)
-{
-	gnutls_x509_crt_fmt_t fmt = is_pem(d) ? GNUTLS_X509_FMT_PEM : GNUTLS_X509_FMT_DER;
-	int r = gnutls_x509_privkey_import2(key, d, fmt, NULL, 0);
-
-	if (r >= 0)
-		return 0;
-	if (memmem(d->data, d->size, "ENCRYPTED", 9))
-		return err_set(e, ERR_CONFIG, "%s %s: the key is encrypted; store it without a passphrase and mode 0600",
-			option, path);
-	if (fmt == GNUTLS_X509_FMT_PEM && !memmem(d->data, d->size, "PRIVATE KEY-----", 16))
-		return err_set(e, ERR_CONFIG, "%s %s: no private key in this file%s", option, path,
-			strcmp(option, "--cert") == 0 ? "; name the key file with --key" : "");
-	return tlserr_set(e, ERR_CONFIG, r, "%s %s: not a private key", option, path);
-}
-
-static int set_pair(gnutls_certificate_credentials_t cred, const char *cert, const char *key, struct chain *c,
-	gnutls_x509_privkey_t k, bool server, struct err *e)
-{
-	int r = cert_set(cred, c->crt, c->n, k, server);
-
-	if (r == GNUTLS_E_CERTIFICATE_KEY_MISMATCH)
-		return err_set(e, ERR_CONFIG, "--key %s: does not belong to the certificate in --cert %s", key, cert);
-	if (r < 0)
-		return tlserr_set(e, ERR_CONFIG, r, "--cert %s", cert);
-	return 0;
-}
-
-static int load_files(gnutls_certificate_credentials_t cred, const char *cert, const char *key, bool server,
-	struct err *e)
-{
-	gnutls_datum_t cert_data = { NULL, 0 }, key_data = { NULL, 0 };
-	gnutls_x509_privkey_t k = NULL;
-	struct chain c = { NULL, 0 };
-	int r = -1;
-
-	if (cert_read_file("--cert", cert, &cert_data, e) < 0)
-		goto out;
-	if (key && cert_read_file("--key", key, &key_data, e) < 0)
-		goto out;
-	if (chain_import(&c, cert, &cert_data, e) < 0)
-		goto out;
-	if (gnutls_x509_privkey_init(&k) < 0) {
-		err_set(e, ERR_RUNTIME, "no memory");
-		goto out;
-	}
-	if (key_import(k, key ? "--key" : "--cert", key ? key : cert, key ? &key_data : &cert_data, e) < 0)
-		goto out;
-	if (set_pair(cred, cert, key ? key : cert, &c, k, server, e) < 0)
-		goto out;
-	warn_dates(cert, c.crt[0]);
-	warn_mode(key ? "--key" : "--cert", key ? key : cert);
-	r = 0;
-out:
-	gnutls_x509_privkey_deinit(k);
-	chain_free(&c);
-	cert_wipe_datum(&cert_data);
-	cert_wipe_datum(&key_data);
-	return r;
-}
-
-/* How much of a pkcs11: URL may be shown: not its PIN (RFC 7512, 2.4), nor what is behind. */
-static int length_to_show(const char *url)
-{
-	const char *pin = strstr(url, "pin-value=");
-
-	return (int)(pin ? (size_t)(pin - url) : strlen(url));
-}
-
-bool cert_in_token(const char *cert, const char *key)
-{
-	return is_url(key ? key : cert);
-}
-
-int cert_load(gnutls_certificate_credentials_t cred, const char *cert, const char *key, bool server, struct err *e)
-{
-	int r;
-
-	if (!is_url(cert) && !cert_in_token(cert, key))
-		return load_files(cred, cert, key, server, e);
-	key = key ? key : cert;
-	r = gnutls_certificate_set_x509_key_file2(cred, cert, key, GNUTLS_X509_FMT_PEM, NULL, 0);
-	if (r < 0)
-		return tlserr_set(e, ERR_CONFIG, r, "--cert %.*s, --key %.*s", length_to_show(cert), cert, length_to_show(key), key);
-	return 0;
-}
-
 /* --- the ephemeral certificate ------------------------------------------------ */
 
 static int fill_certificate(gnutls_x509_crt_t crt, gnutls_x509_privkey_t key)
@@ -380,21 +232,20 @@ static int keep_pair(const char *dir, const char *cert, const char *key, gnutls_
 	return r;
 }
 
-static int pin_of_file(const char *path, uint8_t pin[CERT_PIN_SIZE], struct err *e)
+/* The pair that is kept in dir already. */
+static int use_kept(gnutls_certificate_credentials_t cred, const char *cert, const char *key, uint8_t pin[CERT_PIN_SIZE],
+	struct err *e)
 {
-	gnutls_datum_t d;
-	struct chain c = { NULL, 0 };
+	struct cert_pair pair;
 	int r = -1;
 
-	if (cert_read_file("--cert-dir", path, &d, e) < 0)
+	if (cert_pair_load(&pair, cert, key, true, e) < 0)
 		return -1;
-	if (chain_import(&c, path, &d, e) == 0) {
-		r = cert_pin(c.crt[0], pin);
-		if (r < 0)
-			err_set(e, ERR_CONFIG, "--cert-dir %s: cannot hash its public key", path);
-	}
-	chain_free(&c);
-	gnutls_free(d.data);
+	if (cert_pin(pair.crt[0], pin) < 0)
+		err_set(e, ERR_CONFIG, "cannot hash the public key of %s", cert);
+	else
+		r = cert_pair_put(&pair, cred, e);
+	cert_pair_free(&pair);
 	return r;
 }
 
@@ -403,12 +254,16 @@ static int make_and_set(gnutls_certificate_credentials_t cred, const char *dir, 
 {
 	gnutls_x509_privkey_t k = NULL;
 	gnutls_x509_crt_t crt = NULL;
+	struct signer *signer = NULL;
 	int r = make_pair(&crt, &k, e);
 
 	if (r == 0 && dir)
 		r = keep_pair(dir, cert, key, crt, k, e);
-	if (r == 0 && (cert_pin(crt, pin) < 0 || cert_set(cred, &crt, 1, k, true) < 0))
+	if (r == 0)
+		signer = signer_new(k);
+	if (r == 0 && (cert_pin(crt, pin) < 0 || cert_set(cred, &crt, 1, k, signer) < 0))
 		r = err_set(e, ERR_RUNTIME, "cannot use the ephemeral certificate");
+	signer_free(signer);
 	gnutls_x509_crt_deinit(crt);
 	gnutls_x509_privkey_deinit(k);
 	return r;
@@ -422,11 +277,8 @@ int cert_ephemeral(gnutls_certificate_credentials_t cred, const char *dir, uint8
 		if (snprintf(cert, sizeof(cert), "%s/cert.pem", dir) >= (int)sizeof(cert) ||
 			snprintf(key, sizeof(key), "%s/key.pem", dir) >= (int)sizeof(key))
 			return err_set(e, ERR_CONFIG, "--cert-dir: the path is too long");
-		if (access(cert, F_OK) == 0) {
-			if (load_files(cred, cert, key, true, e) < 0)
-				return err_prefix(e, "--cert-dir %s", dir);
-			return pin_of_file(cert, pin, e);
-		}
+		if (access(cert, F_OK) == 0)
+			return use_kept(cred, cert, key, pin, e) < 0 ? err_prefix(e, "--cert-dir %s", dir) : 0;
 	}
 	return make_and_set(cred, dir, cert, key, pin, e);
 }

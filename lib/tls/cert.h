@@ -14,15 +14,6 @@
 #define CERT_PIN_SIZE 32 /* SHA-256 of the SubjectPublicKeyInfo (RFC 7469, 2.4) */
 #define CERT_PIN_TEXT 56 /* "sha256:" + 44 characters of base64 + NUL, rounded up */
 
-/* Loads a chain (leaf first; put in order when it is not) and its key into
- * cred. cert is a PEM or DER file or a pkcs11: URL; key likewise, NULL: the key
- * stands in the cert file. server: it will sign often (cert_set.h). Errors are ERR_CONFIG
- * and name option and file. */
-int cert_load(gnutls_certificate_credentials_t cred, const char *cert, const char *key, bool server, struct err *e);
-
-/* Whether the key of these two stays in a token. */
-bool cert_in_token(const char *cert, const char *key);
-
 /* A self-signed ECDSA P-256 certificate for this process, or, with dir, one
  * that is kept there (cert.pem, key.pem with mode 0600) and used again.
  * pin: of its key. */

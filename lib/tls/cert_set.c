@@ -19,19 +19,21 @@ struct names {
 	int n;
 };
 
-static void add_name(struct names *names, const char *text, size_t n)
+/* A name with NUL in it is none: who reads it as a string would take it for another one. */
+static int give_name(cert_set_name_fn *fn, void *arg, const char *text, size_t n)
 {
-	if (n && n < NAME_SIZE && names->n < NAMES_MAX && !memchr(text, '\0', n) && (names->name[names->n] = strndup(text, n)))
-		names->n++;
+	if (!n || memchr(text, '\0', n))
+		return 0;
+	fn(arg, text, n);
+	return 1;
 }
 
-/* Those of the subject's alternative names, or else its common name. */
-static void take_names(struct names *names, gnutls_x509_crt_t crt)
+void cert_set_names(gnutls_x509_crt_t crt, cert_set_name_fn *fn, void *arg)
 {
 	char text[NAME_SIZE];
+	int given = 0, r;
 	size_t size;
 	unsigned i;
-	int r;
 
 	for (i = 0; i < NAMES_MAX; i++) {
 		size = sizeof(text);
@@ -39,11 +41,19 @@ static void take_names(struct names *names, gnutls_x509_crt_t crt)
 		if (r == GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE)
 			break;
 		if (r == GNUTLS_SAN_DNSNAME)
-			add_name(names, text, strnlen(text, size));
+			given += give_name(fn, arg, text, size);
 	}
 	size = sizeof(text);
-	if (!names->n && gnutls_x509_crt_get_dn_by_oid(crt, GNUTLS_OID_X520_COMMON_NAME, 0, 0, text, &size) == 0)
-		add_name(names, text, size);
+	if (!given && gnutls_x509_crt_get_dn_by_oid(crt, GNUTLS_OID_X520_COMMON_NAME, 0, 0, text, &size) == 0)
+		give_name(fn, arg, text, size);
+}
+
+static void add_name(void *arg, const char *text, size_t n)
+{
+	struct names *names = arg;
+
+	if (names->n < NAMES_MAX && (names->name[names->n] = strndup(text, n)))
+		names->n++;
 }
 
 static void free_names(struct names *names)
@@ -66,7 +76,7 @@ static int set_key(gnutls_certificate_credentials_t cred, gnutls_pcert_st *chain
 
 	if (!names)
 		return GNUTLS_E_MEMORY_ERROR;
-	take_names(names, leaf);
+	cert_set_names(leaf, add_name, names);
 	r = gnutls_certificate_set_key(cred, (const char **)names->name, names->n, chain, (int)n, key);
 	free_names(names);
 	return r;
@@ -90,9 +100,9 @@ static int set_signer(gnutls_certificate_credentials_t cred, gnutls_x509_crt_t *
 }
 
 int cert_set(gnutls_certificate_credentials_t cred, gnutls_x509_crt_t *crt, unsigned n, gnutls_x509_privkey_t key,
-	bool server)
+	struct signer *signer)
 {
-	gnutls_privkey_t signer = server ? signer_new(key) : NULL;
+	gnutls_privkey_t made = signer ? signer_key(signer) : NULL;
 
-	return signer ? set_signer(cred, crt, n, signer) : gnutls_certificate_set_x509_key(cred, crt, (int)n, key);
+	return made ? set_signer(cred, crt, n, made) : gnutls_certificate_set_x509_key(cred, crt, (int)n, key);
 }

@@ -4,12 +4,20 @@
 
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
-#include <stdbool.h>
+#include <stddef.h>
+
+struct signer;
 
 /* Adds a chain of n, leaf first, and its key to cred, as gnutls_certificate_set_x509_key
- * does; chain and key stay the caller's. server: it will sign often, so it is signed
- * with by whom that takes the least time (signer.h). 0 or a GnuTLS code. */
+ * does; all of them stay the caller's. signer: who signs (signer.h); NULL: key itself.
+ * 0 or a GnuTLS code. */
 int cert_set(gnutls_certificate_credentials_t cred, gnutls_x509_crt_t *crt, unsigned n, gnutls_x509_privkey_t key,
-	bool server);
+	struct signer *signer);
+
+/* Calls back with each DNS name that a server is chosen by (RFC 6066, 3): those of the
+ * subject's alternative names, or else its common name. Bytes as they stand there, which
+ * may be any but NUL; what is longer than a name can be is left out. */
+typedef void cert_set_name_fn(void *arg, const char *name, size_t n);
+void cert_set_names(gnutls_x509_crt_t crt, cert_set_name_fn *fn, void *arg);
 
 #endif

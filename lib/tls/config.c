@@ -11,8 +11,10 @@
 #include <unistd.h>
 
 #include "lib/net/addr.h"
+#include "lib/tls/cert_pair.h"
 #include "lib/tls/crl.h"
 #include "lib/tls/keylog.h"
+#include "lib/tls/sni.h"
 #include "lib/tls/tls_int.h"
 #include "lib/tls/tlserr.h"
 
@@ -20,25 +22,43 @@
 
 /* --- credentials --------------------------------------------------------------------- */
 
-static int load_certs(struct tls_config *c, const struct tls_options *o, struct err *e)
+static int put_certs(struct tls_config *c, const struct tls_options *o, struct cert_pair *pairs, struct err *e)
 {
 	size_t i;
 
+	for (i = 0; i < o->certs.n; i++) {
+		if (cert_pair_load(&pairs[i], o->certs.v[i], i < o->keys.n ? o->keys.v[i] : NULL, c->role == TLS_SERVER, e) < 0)
+			return -1;
+		if (cert_pair_put(&pairs[i], c->cert, e) < 0)
+			return -1;
+		c->has_token |= cert_pair_in_token(&pairs[i]);
+	}
+	return c->role == TLS_SERVER ? sni_new(&c->sni, c->cert, pairs, (unsigned)o->certs.n, e) : 0;
+}
+
+static int load_certs(struct tls_config *c, const struct tls_options *o, struct err *e)
+{
+	struct cert_pair *pairs;
+	size_t i;
+	int r;
+
 	if (o->keys.n > o->certs.n)
 		return err_set(e, ERR_CONFIG, "--key %s: there is no --cert for it", o->keys.v[o->certs.n]);
-	for (i = 0; i < o->certs.n; i++) {
-		const char *cert = o->certs.v[i], *key = i < o->keys.n ? o->keys.v[i] : NULL;
-
-		if (cert_load(c->cert, cert, key, c->role == TLS_SERVER, e) < 0)
-			return -1;
-		c->has_token |= cert_in_token(cert, key);
-	}
 	c->has_cert = o->certs.n > 0;
 	if (c->role == TLS_SERVER && !o->certs.n && !o->psk_file) {
 		c->has_ephemeral = true;
 		return cert_ephemeral(c->cert, o->cert_dir, c->ephemeral_pin, e);
 	}
-	return 0;
+	if (!o->certs.n)
+		return 0;
+	pairs = calloc(o->certs.n, sizeof(*pairs));
+	if (!pairs)
+		return err_set(e, ERR_RUNTIME, "no memory");
+	r = put_certs(c, o, pairs, e);
+	for (i = 0; i < o->certs.n; i++)
+		cert_pair_free(&pairs[i]);
+	free(pairs);
+	return r;
 }
 
 static int load_ca(struct tls_config *c, const char *option, const char *path, struct err *e)
@@ -421,6 +441,7 @@ void config_unref(struct tls_config *c)
 
 	if (!c || atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1)
 		return;
+	sni_free(c->sni);
 	if (c->cert)
 		gnutls_certificate_free_credentials(c->cert);
 	if (c->psk_server)

@@ -11,6 +11,7 @@
 #include "lib/tls/hello.h"
 #include "lib/tls/keylog.h"
 #include "lib/tls/plane.h"
+#include "lib/tls/sni.h"
 #include "lib/tls/tls_int.h"
 #include "lib/tls/tlserr.h"
 
@@ -250,9 +251,11 @@ static int on_message(gnutls_session_t gs, unsigned type, unsigned when, unsigne
 		s->certificate_out |= type == GNUTLS_HANDSHAKE_CERTIFICATE_PKT;
 		return 0;
 	}
-	if (type == GNUTLS_HANDSHAKE_CLIENT_HELLO)
+	if (type == GNUTLS_HANDSHAKE_CLIENT_HELLO) {
 		gnutls_ext_raw_parse(s, on_extension, msg, GNUTLS_EXT_RAW_FLAG_TLS_CLIENT_HELLO);
-	else if (type == GNUTLS_HANDSHAKE_ENCRYPTED_EXTENSIONS)
+		return s->config->sni ? sni_chosen(s) : 0;
+	}
+	if (type == GNUTLS_HANDSHAKE_ENCRYPTED_EXTENSIONS)
 		gnutls_ext_raw_parse(s, on_extension, msg, 0);
 	else if (type == GNUTLS_HANDSHAKE_SERVER_HELLO)
 		read_server_hello(s, msg);
@@ -310,6 +313,8 @@ static int setup_server(struct session *s, struct err *e)
 		r = gnutls_credentials_set(s->gs, GNUTLS_CRD_PSK, c->psk_server);
 	if (r == 0 && c->tickets)
 		r = gnutls_session_ticket_enable_server(s->gs, &c->ticket_key);
+	if (c->sni)
+		sni_watch(s);
 	if (c->client_certs)
 		gnutls_certificate_server_set_request(s->gs, GNUTLS_CERT_REQUIRE);
 	return r < 0 ? tlserr_set(e, ERR_RUNTIME, r, "cannot set up TLS") : 0;

@@ -193,6 +193,9 @@ void session_explain(const struct session *s, int code, struct err *e)
 		err_set(e, ERR_HANDSHAKE, "the peer ended the handshake (close_notify)");
 	else if (s->sock->eof && code == GNUTLS_E_PREMATURE_TERMINATION)
 		err_set(e, ERR_HANDSHAKE, "the peer closed the connection");
+	else if (code == GNUTLS_E_NO_CIPHER_SUITES && s->config->sni)
+		err_set(e, ERR_HANDSHAKE,
+			"no common cipher suite, or the client can verify none of the certificates for the name that it asks for");
 	else
 		tlserr_session(e, s->gs, code);
 	if (!other && s->config->role == TLS_CLIENT && !s->n_first && (s->sock->error || s->sock->eof) && e->kind != ERR_AUTH)

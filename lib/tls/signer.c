@@ -87,16 +87,17 @@ static void load(void)
 /* --- a key ------------------------------------------------------------------------- */
 
 struct signer {
+	unsigned refs; /* its maker's, and one a key */
 	gnutls_privkey_t own; /* GnuTLS's */
 	EVP_PKEY *fast; /* libcrypto's */
 	EVP_PKEY_CTX *ready[SCHEMES]; /* to be copied, by any thread; NULL: not with this key */
 };
 
-static void signer_free(struct signer *s)
+void signer_free(struct signer *s)
 {
 	size_t i;
 
-	if (!s)
+	if (!s || --s->refs)
 		return;
 	for (i = 0; i < SCHEMES; i++)
 		evp.free_context(s->ready[i]);
@@ -156,6 +157,7 @@ static struct signer *signer_open(gnutls_x509_privkey_t key)
 
 	if (!s)
 		return NULL;
+	s->refs = 1;
 	s->fast = import(key);
 	if (s->fast && gnutls_privkey_init(&s->own) == 0 &&
 		gnutls_privkey_import_x509(s->own, key, GNUTLS_PRIVKEY_IMPORT_COPY) == 0) {
@@ -288,30 +290,51 @@ static bool is_faster(struct signer *s, gnutls_sign_algorithm_t sign)
 	return faster;
 }
 
-gnutls_privkey_t signer_new(gnutls_x509_privkey_t key)
+struct signer *signer_new(gnutls_x509_privkey_t key)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	gnutls_sign_algorithm_t sign = usual_scheme(key);
-	gnutls_privkey_t out = NULL;
 	struct signer *s;
 
 	if (sign == GNUTLS_SIGN_UNKNOWN || gnutls_fips140_mode_enabled())
 		return NULL;
 	pthread_once(&once, load);
 	s = loaded ? signer_open(key) : NULL;
-	if (s && is_faster(s, sign) && gnutls_privkey_init(&out) == 0 &&
-		gnutls_privkey_import_ext4(out, s, NULL, on_sign_hash, on_decrypt, on_deinit, on_info, 0) == 0)
-		return out;
-	if (out)
-		gnutls_privkey_deinit(out);
+	if (s && is_faster(s, sign))
+		return s;
 	signer_free(s);
 	return NULL;
 }
 
+gnutls_privkey_t signer_key(struct signer *s)
+{
+	gnutls_privkey_t out = NULL;
+
+	if (gnutls_privkey_init(&out) < 0)
+		return NULL;
+	if (gnutls_privkey_import_ext4(out, s, NULL, on_sign_hash, on_decrypt, on_deinit, on_info, 0) < 0) {
+		gnutls_privkey_deinit(out);
+		return NULL;
+	}
+	s->refs++;
+	return out;
+}
+
 #else
-gnutls_privkey_t signer_new(gnutls_x509_privkey_t key)
+struct signer *signer_new(gnutls_x509_privkey_t key)
 {
 	(void)key;
 	return NULL;
+}
+
+gnutls_privkey_t signer_key(struct signer *s)
+{
+	(void)s;
+	return NULL;
+}
+
+void signer_free(struct signer *s)
+{
+	(void)s;
 }
 #endif

@@ -10,8 +10,16 @@
  * does. So where libcrypto is at hand it signs, after one signature by each of them was
  * timed; GnuTLS has the key too, for all else. Keys in tokens are no concern of this. */
 
-/* A key for gnutls_certificate_set_key, which owns it from there; or NULL: `key` itself
- * is as fast. The key is copied. */
-gnutls_privkey_t signer_new(gnutls_x509_privkey_t key);
+struct signer;
+
+/* NULL: `key` itself is as fast. The key is copied, and timed here, once. */
+struct signer *signer_new(gnutls_x509_privkey_t key);
+
+/* A key for gnutls_certificate_set_key, which owns it from there; as many of them as
+ * there are credentials with this certificate. NULL without memory. The signer lives
+ * until it and all its keys are freed, of which no two may be at once. */
+gnutls_privkey_t signer_key(struct signer *s);
+
+void signer_free(struct signer *s); /* NULL is fine */
 
 #endif

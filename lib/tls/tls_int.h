@@ -20,6 +20,7 @@ struct tls_config {
 	enum tls_role role;
 	enum config_trust trust; /* client */
 	gnutls_certificate_credentials_t cert;
+	struct sni *sni; /* server: who chooses among its certificates; NULL: GnuTLS */
 	gnutls_psk_server_credentials_t psk_server;
 	gnutls_psk_client_credentials_t psk_client;
 	gnutls_anon_client_credentials_t anon_client;

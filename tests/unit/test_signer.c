@@ -19,17 +19,22 @@ static gnutls_x509_privkey_t make_key(gnutls_pk_algorithm_t algorithm, unsigned 
 	return key;
 }
 
-/* Whatever this machine finds faster is tested; GnuTLS's own is no subject here. */
+/* Whatever this machine finds faster is tested; GnuTLS's own is no subject here. The key
+ * outlives its signer's maker. */
 static gnutls_privkey_t must_be_faster(gnutls_x509_privkey_t key)
 {
-	gnutls_privkey_t s = signer_new(key);
+	struct signer *s = signer_new(key);
+	gnutls_privkey_t out;
 
 #ifndef HAVE_LIBCRYPTO
 	cr_assert_null(s);
 #endif
 	if (!s)
 		cr_skip_test("no libcrypto, or it is not faster here");
-	return s;
+	out = signer_key(s);
+	cr_assert(out);
+	signer_free(s);
+	return out;
 }
 
 static void check_scheme(gnutls_privkey_t s, gnutls_x509_privkey_t key, gnutls_sign_algorithm_t scheme)
@@ -110,6 +115,27 @@ Test(signer, decrypts)
 	gnutls_x509_privkey_deinit(key);
 }
 
+/* Each of several keys signs, whichever of them are freed before. */
+Test(signer, several_keys)
+{
+	gnutls_x509_privkey_t key = make_key(GNUTLS_PK_ECDSA, GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1));
+	struct signer *s = signer_new(key);
+	gnutls_privkey_t keys[3];
+	int i;
+
+	if (!s)
+		cr_skip_test("no libcrypto, or it is not faster here");
+	for (i = 0; i < 3; i++)
+		cr_assert(keys[i] = signer_key(s));
+	gnutls_privkey_deinit(keys[1]);
+	check_scheme(keys[2], key, GNUTLS_SIGN_ECDSA_SHA256);
+	signer_free(s);
+	gnutls_privkey_deinit(keys[2]);
+	check_scheme(keys[0], key, GNUTLS_SIGN_ECDSA_SHA256);
+	gnutls_privkey_deinit(keys[0]);
+	gnutls_x509_privkey_deinit(key);
+}
+
 Test(signer, leaves_other_keys_alone)
 {
 	gnutls_x509_privkey_t key = make_key(GNUTLS_PK_EDDSA_ED25519, GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_ED25519));
@@ -147,10 +173,14 @@ Test(cert_set, a_key_of_another_certificate)
 	gnutls_certificate_credentials_t cred;
 
 	for (int server = 0; server < 2; server++) {
+		struct signer *wrong = server ? signer_new(other) : NULL, *right = server ? signer_new(key) : NULL;
+
 		cr_assert_eq(gnutls_certificate_allocate_credentials(&cred), 0);
-		cr_assert_eq(cert_set(cred, &crt, 1, other, server), GNUTLS_E_CERTIFICATE_KEY_MISMATCH);
-		cr_assert_geq(cert_set(cred, &crt, 1, key, server), 0);
+		cr_assert_eq(cert_set(cred, &crt, 1, other, wrong), GNUTLS_E_CERTIFICATE_KEY_MISMATCH);
+		cr_assert_geq(cert_set(cred, &crt, 1, key, right), 0);
 		gnutls_certificate_free_credentials(cred);
+		signer_free(wrong);
+		signer_free(right);
 	}
 	gnutls_x509_crt_deinit(crt);
 	gnutls_x509_privkey_deinit(key);
