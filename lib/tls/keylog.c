@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/log.h"
 #include "lib/tls/tls_int.h"
 
 #define KEYLOG_LINE_MAX 512
@@ -24,6 +25,20 @@ static size_t hex(char *out, const gnutls_datum_t *d)
 		out[2 * i + 1] = digits[d->data[i] & 15];
 	}
 	return 2 * (size_t)d->size;
+}
+
+/* O_APPEND: whole lines from any thread. A full disk must not end sessions, but whoever
+ * waits for the secrets is told, once. */
+static void append(struct tls_config *c, const char *line, size_t n)
+{
+	ssize_t r;
+
+	errno = 0;
+	do {
+		r = write(c->keylog_fd, line, n);
+	} while (r < 0 && errno == EINTR);
+	if (r != (ssize_t)n && !atomic_exchange(&c->keylog_lost, true))
+		log_msg(LOG_WARN, "--keylog: secrets are lost: %s", strerror(r < 0 ? errno : ENOSPC));
 }
 
 /* "LABEL CLIENT_RANDOM SECRET", the NSS key log format (RFC 9850). */
@@ -43,8 +58,7 @@ int keylog_write(gnutls_session_t gs, const char *label, const gnutls_datum_t *s
 	line[n++] = ' ';
 	n += hex(line + n, secret);
 	line[n++] = '\n';
-	/* O_APPEND: whole lines from any thread; a full disk must not end sessions */
-	(void)!write(s->config->keylog_fd, line, n);
+	append(s->config, line, n);
 	gnutls_memset(line, 0, sizeof(line));
 	return 0;
 }
@@ -63,6 +77,16 @@ static void take_environment(void)
 	unsetenv("SSLKEYLOGFILE");
 }
 
+/* Mode 0600, as it may have been there with another. A device's is not ours to change. */
+static int close_to_others(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -1;
+	return S_ISREG(st.st_mode) ? fchmod(fd, 0600) : 0;
+}
+
 int keylog_open(const char *path, int *fd, struct err *e)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -76,7 +100,7 @@ int keylog_open(const char *path, int *fd, struct err *e)
 	*fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	if (*fd < 0)
 		return err_sys(e, ERR_CONFIG, errno, "--keylog %s: cannot open", path);
-	if (fchmod(*fd, 0600) < 0)
+	if (close_to_others(*fd) < 0)
 		return err_sys(e, ERR_CONFIG, errno, "--keylog %s: cannot set mode 0600", path);
 	return 0;
 }

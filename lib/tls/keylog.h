@@ -12,7 +12,8 @@
  * is neither. 0 or -1 (ERR_CONFIG). */
 int keylog_open(const char *path, int *fd, struct err *e);
 
-/* For gnutls_session_set_keylog_function. */
+/* For gnutls_session_set_keylog_function. That a line could not be written is logged, once a
+ * configuration. */
 int keylog_write(gnutls_session_t gs, const char *label, const gnutls_datum_t *secret);
 
 #endif

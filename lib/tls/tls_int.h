@@ -45,6 +45,7 @@ struct tls_config {
 	bool has_ephemeral;
 	uint8_t ephemeral_pin[CERT_PIN_SIZE];
 	int keylog_fd;
+	atomic_bool keylog_lost; /* and it was said */
 };
 
 struct direct; /* plane_direct.c */

@@ -208,6 +208,21 @@ def test_keylog(rig, pki, tmp_path):
         assert re.search(rf"^{label} [0-9a-f]{{64}} [0-9a-f]{{64,96}}$", text, re.M), text
 
 
+def test_keylog_on_a_full_disk(rig, pki):
+    """Said once, and the connections go on; the device's mode is its own."""
+    mode = os.stat("/dev/full").st_mode
+    back = rig.add(servers.Echo())
+    t = rig.server(pki.ecdsa, back.target, "--keylog", "/dev/full")
+    for _ in range(3):
+        a = rig.dial_tls(t)
+        a.send(b"x")
+        assert a.recv() == b"x"
+        a.close()
+    t.closes(3)
+    assert t.stderr().count("--keylog: secrets are lost: No space left on device") == 1, t.stderr()
+    assert os.stat("/dev/full").st_mode == mode
+
+
 def test_keylog_of_the_environment_is_ignored(rig, pki, tmp_path):
     """SSLKEYLOGFILE would write secrets nobody asked this program for."""
     path = tmp_path / "keys"
