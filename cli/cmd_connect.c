@@ -149,6 +149,51 @@ static const struct opt_example examples[] = {
 	{ NULL, NULL },
 };
 
+/* docs/connect.md has more of it. */
+static const struct opt_foreign foreign[] = {
+	/* openssl s_client */
+	{ "connect", "an operand: tlskit connect HOST:PORT" },
+	{ "host", "an operand: tlskit connect HOST:PORT" },
+	{ "port", "an operand: tlskit connect HOST:PORT" },
+	{ "CAfile", "--ca FILE" },
+	{ "CApath", "--ca FILE, with all of them in one file" },
+	{ "verify_hostname", "--verify-name NAME" },
+	{ "verify_return_error", "what it does anyhow" },
+	{ "showcerts", "--show-chain, or --save-chain FILE" },
+	{ "brief", "--check" },
+	{ "status", "what it does anyhow; --must-staple where it must be there" },
+	{ "quiet", "--ignore-eof with a request piped in, or --check with none" },
+	{ "ign_eof", "--ignore-eof" },
+	{ "tls1_2", "--max-tls 1.2" },
+	{ "tls1_3", "--min-tls 1.3" },
+	{ "curves", "--group LIST" },
+	{ "groups", "--group LIST" },
+	{ "sigalgs", "--signature LIST" },
+	{ "cipher", "--ciphersuite LIST" },
+	{ "ciphersuites", "--ciphersuite LIST" },
+	{ "CRL", "--crl FILE" },
+	{ "sess_in", "--resume" },
+	{ "sess_out", "--resume" },
+	{ "reconnect", "--resume" },
+	{ "early_data", "--early-data FILE" },
+	{ "keylogfile", "--keylog FILE" },
+	{ "xmpphost", "--starttls-name NAME" },
+	{ "dane_tlsa_rrdata", "--tlsa RECORD" },
+	/* gnutls-cli */
+	{ "x509cafile", "--ca FILE" },
+	{ "x509crlfile", "--crl FILE" },
+	{ "x509certfile", "--cert FILE" },
+	{ "x509keyfile", "--key FILE" },
+	{ "starttls-proto", "--starttls NAME" },
+	{ "earlydata", "--early-data FILE" },
+	{ "print-cert", "--show-chain" },
+	{ "save-cert", "--save-chain FILE" },
+	{ "sni-hostname", "--servername NAME" },
+	{ "verify-hostname", "--verify-name NAME" },
+	{ "insecure", "--insecure-no-verify, or better --pin sha256:…" },
+	{ NULL, NULL },
+};
+
 static const struct opt_spec spec = {
 	.synopsis = "[OPTION…] ADDRESS…",
 	.description = "Connects to a TLS server. Standard input goes to the server and what it says to standard output, byte for byte; "
@@ -164,6 +209,7 @@ static const struct opt_spec spec = {
 	.examples = examples,
 	.size = sizeof(struct connect_options),
 	.operands_min = 0,
+	.foreign = foreign,
 };
 
 /* --- running ---------------------------------------------------------------------- */

@@ -211,10 +211,22 @@ static int set_defaults(const struct parser *p, bool lists)
 
 /* --- arguments ------------------------------------------------------------- */
 
+static const char *foreign_option(const struct opt_spec *spec, const char *typed)
+{
+	typed += strspn(typed, "-");
+	for (const struct opt_foreign *f = spec->foreign; f != NULL && f->name != NULL; f++) {
+		if (strcmp(f->name, typed) == 0)
+			return f->here;
+	}
+	return NULL;
+}
+
 static int unknown_option(const struct parser *p, const char *shown, const char *typed)
 {
-	const char *near = near_option(p->spec, typed);
+	const char *here = foreign_option(p->spec, typed), *near = near_option(p->spec, typed);
 
+	if (here != NULL)
+		return err_set(p->e, ERR_CONFIG, "unknown option " SHOWN "; here that is %s", shown, here);
 	if (near != NULL)
 		return err_set(p->e, ERR_CONFIG, "unknown option " SHOWN "; did you mean --%s?", shown, near);
 	return err_set(p->e, ERR_CONFIG, "unknown option " SHOWN "; see tlskit %s --help", shown, p->command);
@@ -279,8 +291,9 @@ static int parse_letters(const struct parser *p, char **argv)
 {
 	struct hit meant;
 
-	/* "-crlf" was meant as "--crlf", and not as -c with a file "rlf" */
-	if (argv[0][2] != '\0' && find(p->spec, argv[0] + 1, strlen(argv[0] + 1), 0, &meant))
+	/* "-crlf" was meant as "--crlf", and not as -c with a file "rlf"; "-connect" is openssl's */
+	if (argv[0][2] != '\0' && (find(p->spec, argv[0] + 1, strlen(argv[0] + 1), 0, &meant) ||
+					  foreign_option(p->spec, argv[0] + 1) != NULL))
 		return unknown_option(p, argv[0], argv[0] + 1);
 	for (const char *c = argv[0] + 1; *c != '\0'; c++) {
 		const char shown[] = { '-', *c, '\0' };

@@ -72,6 +72,12 @@ struct opt_example {
 	const char *what;
 };
 
+/* What another program's option is called here: for who types it out of habit. */
+struct opt_foreign {
+	const char *name; /* without dashes; NULL ends the rows */
+	const char *here; /* "--ca FILE" */
+};
+
 struct opt_spec {
 	const char *synopsis; /* "[OPTION…] LISTEN TARGET [TARGET…]" */
 	const char *description; /* paragraphs parted by \n\n */
@@ -82,6 +88,7 @@ struct opt_spec {
 	/* The operands; at most max (0: no limit) and at least min. */
 	size_t operands_min, operands_max;
 	enum opt_complete operands_complete; /* what completion offers for them */
+	const struct opt_foreign *foreign; /* NULL: none; consulted before a wrong option is refused */
 };
 
 /* Fills `values` (spec->size bytes, zeroed here) with defaults and argv[1…].

@@ -62,6 +62,13 @@ static const struct opt_example examples[] = {
 	{ NULL, NULL },
 };
 
+static const struct opt_foreign foreign[] = {
+	{ "connect", "an operand" }, /* which is no --cert file "onnect" */
+	{ "ipv4only", "--ipv4" },
+	{ "p", "an operand" },
+	{ NULL, NULL },
+};
+
 const struct opt_spec sample_spec = {
 	.synopsis = "[OPTION…] LISTEN TARGET [TARGET…]",
 	.description = "First paragraph, which is long enough to be wrapped at any width that help knows, even at "
@@ -72,6 +79,7 @@ const struct opt_spec sample_spec = {
 	.size = sizeof(struct sample),
 	.operands_min = 2,
 	.operands_max = 3,
+	.foreign = foreign,
 };
 
 const struct cmd sample_cmd = { "test", "A command for tests", &sample_spec, NULL };

@@ -153,6 +153,11 @@ static const struct {
 	{ { "-4x" }, "unknown option -x; see tlskit test --help" },
 	{ { "-log", "json" }, "unknown option -log; did you mean --log?" },
 	{ { "-cert", "x.pem" }, "unknown option -cert; did you mean --cert?" }, /* and not the file "ert" */
+	{ { "-connect", "x:1" }, "unknown option -connect; here that is an operand" },
+	{ { "--connect=x:1" }, "unknown option --connect; here that is an operand" },
+	{ { "--ipv4only" }, "unknown option --ipv4only; here that is --ipv4" },
+	{ { "-p", "1" }, "unknown option -p; here that is an operand" },
+	{ { "-4p" }, "unknown option -p; here that is an operand" },
 	{ { "---ipv4" }, "unknown option ---ipv4; did you mean --ipv4?" },
 	{ { "--\x1b[2J" }, "unknown option --?[2J; see tlskit test --help" },
 	{ { "--ipv4=yes" }, "--ipv4 takes no value, but got \"yes\"" },
