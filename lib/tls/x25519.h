@@ -11,8 +11,9 @@
  * So the program has functions of Nettle's names, which the dynamic linker prefers to
  * Nettle's own, as it would with a malloc (ld.so(8); LD_DEBUG=bindings shows it). They hand
  * on to Nettle, until x25519_choose finds that libsodium is clearly faster here and agrees
- * with the test vectors and with Nettle. Where the linker does not know that preference,
- * or in FIPS mode, everything stays with Nettle. */
+ * with the test vectors and with Nettle; who measures GnuTLS itself does not call that.
+ * Where the linker does not know that preference, or in FIPS mode, everything stays with
+ * Nettle. */
 
 struct x25519_choice {
 	const char *engine; /* the one in use: "Nettle" or "libsodium" */

@@ -5,6 +5,7 @@
  * chooses its certificate as GnuTLS does for keys of its own. */
 
 #include <criterion/criterion.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "lib/tls/cert_set.h"
@@ -86,6 +87,67 @@ Test(signer, ecdsa)
 		GNUTLS_SIGN_ECDSA_SHA512, GNUTLS_SIGN_ECDSA_SECP256R1_SHA256, GNUTLS_SIGN_UNKNOWN };
 
 	check_schemes(GNUTLS_PK_ECDSA, GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), schemes);
+}
+
+/* Workers share a server's key. */
+#define SIGNING_THREADS 4
+
+struct signing {
+	pthread_t thread;
+	gnutls_privkey_t s;
+	gnutls_pubkey_t pub;
+	gnutls_sign_algorithm_t scheme;
+	int failed;
+};
+
+static void *sign_often(void *arg)
+{
+	struct signing *w = arg;
+	gnutls_datum_t data = { (unsigned char *)"what was said so far", 20 }, sig;
+	int i;
+
+	for (i = 0; i < 50 && !w->failed; i++) {
+		sig = (gnutls_datum_t){ NULL, 0 };
+		w->failed = gnutls_privkey_sign_data2(w->s, w->scheme, 0, &data, &sig) < 0 ||
+			gnutls_pubkey_verify_data2(w->pub, w->scheme, 0, &data, &sig) < 0;
+		gnutls_free(sig.data);
+	}
+	return NULL;
+}
+
+static void sign_at_once(gnutls_pk_algorithm_t algorithm, unsigned bits, const gnutls_sign_algorithm_t schemes[2])
+{
+	gnutls_x509_privkey_t key = make_key(algorithm, bits);
+	gnutls_privkey_t s = must_be_faster(key), own;
+	struct signing w[SIGNING_THREADS];
+	gnutls_pubkey_t pub;
+	int i;
+
+	cr_assert_eq(gnutls_privkey_init(&own), 0);
+	cr_assert_eq(gnutls_privkey_import_x509(own, key, 0), 0);
+	cr_assert_eq(gnutls_pubkey_init(&pub), 0);
+	cr_assert_eq(gnutls_pubkey_import_privkey(pub, own, 0, 0), 0);
+	for (i = 0; i < SIGNING_THREADS; i++) {
+		w[i] = (struct signing){ .s = s, .pub = pub, .scheme = schemes[i % 2] };
+		cr_assert_eq(pthread_create(&w[i].thread, NULL, sign_often, &w[i]), 0);
+	}
+	for (i = 0; i < SIGNING_THREADS; i++) {
+		cr_assert_eq(pthread_join(w[i].thread, NULL), 0);
+		cr_assert_not(w[i].failed, "%s", gnutls_sign_get_name(w[i].scheme));
+	}
+	gnutls_pubkey_deinit(pub);
+	gnutls_privkey_deinit(own);
+	gnutls_privkey_deinit(s);
+	gnutls_x509_privkey_deinit(key);
+}
+
+Test(signer, several_threads_at_once)
+{
+	static const gnutls_sign_algorithm_t rsa[] = { GNUTLS_SIGN_RSA_PSS_RSAE_SHA256, GNUTLS_SIGN_RSA_SHA256 };
+	static const gnutls_sign_algorithm_t ecdsa[] = { GNUTLS_SIGN_ECDSA_SHA256, GNUTLS_SIGN_ECDSA_SECP256R1_SHA256 };
+
+	sign_at_once(GNUTLS_PK_RSA, 2048, rsa);
+	sign_at_once(GNUTLS_PK_ECDSA, GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), ecdsa);
 }
 
 /* RSA key exchange (TLS 1.2), where it is allowed. */
