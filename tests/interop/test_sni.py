@@ -158,7 +158,7 @@ def test_client_certificates(pki, rig, certs, client, version):
             assert ask(name, cred) != "ok"
     shown = run(peers.program("openssl", peers.TESTS), "s_client", "-connect", t.target, "-servername",
                 "www.example.test", "-tls" + version.replace(".", "_")).stdout
-    assert b"Acceptable client certificate CA names\nCN = root-client\n" in shown, shown
+    assert re.search(rb"Acceptable client certificate CA names\nCN ?= ?root-client\n", shown), shown
 
 
 def test_ticket_of_another_name(pki, rig, certs, version, tmp_path):
